@@ -74,8 +74,8 @@
 #define UROCE_WINDOW_PACKETS (1 << UROCE_LOG2_WINDOW)	/* unacknowledged request PSNs per QP */
 #define UROCE_ACK_REQ_PACKETS 32	/* interval of AckReq within a message, in packets */
 #define UROCE_UC_MAX_WRONG_KEYS 4096	/* wrong keys after which a UC QP fails; an RC QP fails at the first */
-#define UROCE_BELLS 256			/* posts of a thread domain between two polls; a power of two. More cost an
-					 * atomic operation each */
+#define UROCE_BELLS 256			/* posts of a thread domain between two polls that need no atomic operation; a
+					 * power of two */
 #define UROCE_SEND_QUANTUM 32		/* packets that a QP may send in one turn */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_BURST_FULL 16		/* an RX burst of this size may have left frames in the ring */
@@ -88,8 +88,8 @@
 #define UROCE_ZERO_COPY_BYTES 1024	/* least payload that is sent as external mbufs */
 
 /* Loss recovery */
-#define UROCE_LOG2_REORDER_WINDOWS 2	/* windows of the reorder buffer, and in flight while a requester recovers */
-#define UROCE_REORDER_WINDOW (UROCE_WINDOW_PACKETS << UROCE_LOG2_REORDER_WINDOWS)	/* PSNs of that, by default */
+#define UROCE_LOG2_REORDER_WINDOWS 2	/* size of the reorder buffer in windows; also most in flight in recovery */
+#define UROCE_REORDER_WINDOW (UROCE_WINDOW_PACKETS << UROCE_LOG2_REORDER_WINDOWS)	/* in PSNs; default */
 #define UROCE_REORDER_FRAMES 2048		/* out-of-order frames that a worker keeps, for all of its QPs */
 #define UROCE_MAX_REORDER_FRAMES 65534	/* the index of a frame has 16 bits */
 #define UROCE_REORDER_QPS 256		/* QPs that a worker keeps frames for; peers of other QPs retransmit */
@@ -179,7 +179,7 @@
 #define UROCE_INBOX_SPARE 32		/* a 32nd of a pool stays free when frames are handed over, to receive */
 #define UROCE_HANDOVER_STALL_NS 100000000ull	/* after this long, frames for a worker with a full inbox are dropped */
 #define UROCE_MAX_RETA 2048		/* entries of a port's RSS redirection table */
-#define UROCE_STEER_DRAWS 16		/* draws of a QPN that suits RSS, for each queue of the port */
+#define UROCE_STEER_DRAWS 16		/* most draws of a QPN that suits RSS, for each queue of the port */
 #define UROCE_STEER_RULES 512		/* flow rules of a port */
 #define UROCE_STEER_NOTES 16		/* QPs that a queue notes for flow rules, before they are made */
 #define UROCE_STEER_NS 100000000ull	/* interval at which flow rules are made */
@@ -193,28 +193,27 @@
 #define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
 #define UROCE_SETTLE_POLLS 1000		/* empty polls of a CQ by one thread, after which it gets the CQ's QPs */
-#define UROCE_FEEDER_ROUNDS 4		/* a thread that finds nothing checks in one of so many rounds the worker that hands
-					 * frames over to its own, */
-#define UROCE_FEEDER_NS 1000ull		/* and polls it if no thread has for this long; */
-#define UROCE_HELP_ROUNDS 32		/* the other workers, one after the other, in one of so many rounds, */
-#define UROCE_HELP_NS 20000ull		/* after this long */
+#define UROCE_FEEDER_ROUNDS 4		/* interval of checks of the worker that hands frames to a thread's own, in rounds */
+#define UROCE_FEEDER_NS 1000ull		/* a check polls that worker if no thread has polled it for this long */
+#define UROCE_HELP_ROUNDS 32		/* interval of checks of the other workers, one at a time, in rounds */
+#define UROCE_HELP_NS 20000ull		/* such a check polls the worker if no thread has polled it for this long */
 #define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
-#define UROCE_POLL_SHARED_NS 100000000ull	/* but not for this long after another thread has polled the worker */
+#define UROCE_POLL_SHARED_NS 100000000ull	/* no thread yields for this long after threads have polled by turns */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
 #define UROCE_WAIT_POLL_NS 1000000ull	/* longest sleep of a worker that received frames do not wake */
 #define UROCE_WAIT_LEAST_NS 20000ull	/* a worker does not sleep if its next deadline is as close as this */
 #define UROCE_LINK_POLL_NS 250000000ull	/* interval at which a port's link is checked */
 #define UROCE_MOVE_TX_NS 50000		/* a QP that moves waits at most this long for the port to accept its frames */
 #define UROCE_BOND_MEMBERS 16		/* most members of bonding devices that are watched, per port */
-#define UROCE_BOND_INTRODUCTIONS 3	/* checks of the link after which a bonding port announces its addresses, once a
-					 * member has changed: the driver may fail over later than the change is seen */
+#define UROCE_BOND_INTRODUCTIONS 3	/* announcements after a change of a member's link, one in each check of the
+					 * link: the driver may fail over after uroce has seen the change */
 #define UROCE_TX_STALL_NS 100000000	/* after this long, frames for a port that accepts none are dropped */
 #define UROCE_TX_KICK_WAIT_NS 10000000ull	/* delay of dummy frames, which make a port free sent mbufs */
 #define UROCE_TX_KICK_NS 100000ull	/* first interval of bursts of dummy frames */
 
 /* ARP, neighbor discovery, ICMP */
 #define UROCE_MAX_NEIGHBORS 1024	/* per device: default, changed by uroce_port_conf.max_neighbors */
-#define UROCE_MIN_NEIGHBORS 8		/* the least of rte_hash */
+#define UROCE_MIN_NEIGHBORS 8		/* minimum of rte_hash */
 #define UROCE_LIMIT_NEIGHBORS (1 << 18)
 #define UROCE_NEIGHBOR_PENDING 32	/* frames that wait for the same address */
 #define UROCE_NEIGHBORS_PENDING 128	/* frames that wait for any address of a device: a small part of a pool */

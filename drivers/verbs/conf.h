@@ -11,7 +11,7 @@
 
 #include "uroce.h"
 
-/** Set the two structs to the defaults with the limits of UROCE_LIMITS. @return false: it is wrong, and the user was told */
+/** Set the two structs to the defaults and the limits of UROCE_LIMITS. @return false: it is wrong, a message printed */
 bool uroce_verbs_limits(struct uroce_worker_conf *worker, struct uroce_port_conf *port);
 
 #endif /* UROCE_VERBS_CONF_H */

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Drives workers by the application's polls of CQs (poll_progress). Each thread polls the worker of its CQ's QPs, so
- * threads with CQs of different workers share no lock. A thread that finds nothing looks after workers that no thread
- * polls: their threads may compute, or wait for a CPU. Any thread of the application.
+ * threads with CQs of different workers share no lock. A thread that finds nothing also polls workers that no thread
+ * polls: their threads may be computing, or waiting for a CPU. Any thread of the application.
  */
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "port/worker/worker.h"
 #include "verbs/cq/cq.h"
 
-static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: whose home is the worker of this index */
+static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: number of threads whose home is this worker */
 static __thread const struct uroce_worker *home;	/* of this thread's QPs, perhaps destroyed; NULL: none yet */
 static __thread struct uroce_worker *last;	/* that this thread has polled for a CQ; NULL: none yet */
 static __thread unsigned int helped;	/* queue of the worker that this thread has checked last */
@@ -41,7 +41,7 @@ poll_all(const struct uroce_port *port)
 	return n;
 }
 
-/* Poll another worker if no thread has for so long. */
+/* Poll another worker if no thread has polled it for `ns`. */
 static unsigned int
 poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t ns)
 {
@@ -50,9 +50,9 @@ poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t
 	return uroce_worker_poll_any_thread(w);
 }
 
-/* Poll the worker w. If that finds nothing, look after the worker that hands frames over to it, and after one of the
- * others, a different one each time. Their threads write the time of a round in each round, so reading it costs both
- * threads a cache miss: do so in a part of the rounds only. */
+/* Poll the worker w. If that finds nothing, check the worker that hands frames over to it, and one of the others, a
+ * different one each time. Their threads write the time of each round, so reading it costs both threads a cache miss:
+ * check in some of the rounds only. */
 static unsigned int
 poll_one(const struct uroce_port *port, struct uroce_worker *w)
 {
@@ -154,7 +154,7 @@ at_end_init(void)
 	(void)pthread_key_create(&at_end, leave_home);
 }
 
-/* @return the worker that is the home of the fewest threads, w before others */
+/* @return the worker that is the home of the fewest threads; in a tie, w */
 static struct uroce_worker *
 least_used(const struct uroce_port *port, struct uroce_worker *w)
 {

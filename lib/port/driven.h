@@ -16,15 +16,14 @@ struct uroce_worker;
 /** Poll for a thread that polls an empty CQ, or waits for something else (NULL). */
 void uroce_driven_poll(struct uroce_device *dev, struct uroce_cq *cq);
 
-/** Move the QP to the worker of the thread that polls its CQ, if it is on another one. A thread that is about to post to
- * it. */
+/** Move the QP to the worker of the thread that polls its CQ, if it is on another one. Call it before a post. */
 void uroce_driven_settle(struct ibv_qp *qp);
 
 /** @return the worker that the calling thread has polled last; NULL: none */
 struct uroce_worker *uroce_driven_last(void);
 
-/** @return the worker for the calling thread's QPs: that of its earlier ones, or else the one of the fewest threads; of
- * several, `best`, which may be NULL */
+/** @return the worker for the calling thread's QPs: that of its earlier ones, or else the one with the fewest
+ * threads; in a tie, `best`, which may be NULL */
 struct uroce_worker *uroce_driven_home(const struct uroce_port *port, struct uroce_worker *best);
 
 #endif /* UROCE_PORT_DRIVEN_H */

@@ -11,7 +11,7 @@
 #include "verbs/cq/cq.h"
 #include "verbs/qp/qp.h"
 
-/* The engine that a thread which polls one of the QP's CQs wants it on. */
+/* @return the engine to which the QP is to move: that of the thread that polls one of its CQs */
 static struct uroce_engine *
 wanted(const struct uroce_qp *qp)
 {

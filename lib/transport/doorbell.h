@@ -14,7 +14,7 @@
 
 #include "transport/engine.h"
 
-/** Have the engine of the doorbells look at them; answer them now; or answer them for the last time. */
+/** Have the engine poll the doorbells of a thread domain; answer them now; or answer them and stop polling them. */
 void uroce_bells_add(struct uroce_bells *bells);
 void uroce_bells_take(struct uroce_bells *bells);
 void uroce_bells_del(struct uroce_bells *bells);

@@ -161,7 +161,7 @@ turn_ring(struct uroce_worker *worker, struct uroce_port_queue *q, unsigned int 
 	return true;
 }
 
-/* Turn the rings of the worker's queues. One that has no ring of its own sends by those of other workers. */
+/* Turn the rings of the worker's queues. A queue without a ring sends through the rings of other workers. */
 static void
 turn_rings(struct uroce_worker *worker)
 {
@@ -213,7 +213,7 @@ uroce_progress_leave(void (*hang_up)(void))
 	       has_come_to(HAS_LEFT, 2 * UROCE_VERBS_LEAVE_PAUSES) && progress.is_read;
 }
 
-/* Look after worker i. The first thread also ends all connections when the process ends. */
+/* Drive worker i while the program does not. The first thread also ends all connections when the process ends. */
 static void
 attend(unsigned int i)
 {
@@ -255,7 +255,7 @@ uroce_progress_is_interrupted(void)
 	/* pairs with the release in uroce_progress_init() */
 	const unsigned int count = __atomic_load_n(&progress.count, __ATOMIC_ACQUIRE);
 
-	/* only within a poll has a thread of the program one of these ids */
+	/* a thread of the program has one of these ids only within a poll */
 	for (unsigned int i = 0; i < count; i++)
 		if (rte_lcore_id() == __atomic_load_n(&progress.workers[i]->lent_lcore, __ATOMIC_RELAXED))
 			return true;

@@ -19,7 +19,7 @@ static struct connected {
 	unsigned int rings;		/* atomic: of the last connection; 0: there has been none */
 } ports[RTE_MAX_ETHPORTS];
 
-/* While all workers are held. The last call has the rings of the last connection. */
+/* Runs while all workers are held. The last call applies the rings of the last connection. */
 static void
 apply(void *arg)
 {

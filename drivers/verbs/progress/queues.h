@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The queues of net_memif ports that their peers use, too.
+ * Limits each net_memif port to the queues that its peer uses, too.
  */
 
 #ifndef UROCE_DRIVERS_VERBS_PROGRESS_QUEUES_H
@@ -15,7 +15,7 @@ struct ibv_context;
  * once for each open port, before the program has the port. */
 void uroce_queues_watch(struct ibv_context *context, uint16_t port_id);
 
-/** Stop all that, before the devices are closed. */
+/** Stop following the connections' rings, before the devices are closed. */
 void uroce_queues_stop(void);
 
 #endif /* UROCE_DRIVERS_VERBS_PROGRESS_QUEUES_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Ports that bond other ports (net_bonding). The driver fails over by itself, but tells nobody: it raises no event while
- * any member is up, and the switch goes on sending to the old member. So worker 0 watches the links of the members.
- * The files use ethdev's functions only, because a program need not have the driver.
+ * Ports that bond other ports (net_bonding). The driver fails over by itself, but does not report it: it raises no
+ * event while any member is up, and the switch goes on sending to the old member. So worker 0 watches the links of the
+ * members. The code uses only ethdev's functions, because a program need not have the driver.
  */
 
 #include <string.h>
@@ -24,7 +24,7 @@ uroce_bonding_is_member(uint16_t port_id)
 	       (*info.dev_flags & RTE_ETH_DEV_BONDING_MEMBER) != 0;
 }
 
-/* Ethdev does not say of which device a port is a member. If the process has several, the members of all count. */
+/* Ethdev does not say of which device a port is a member. If the process has several, each has the members of all. */
 static void
 find_members(uint16_t port_id, struct uroce_bond *bond)
 {
@@ -33,7 +33,7 @@ find_members(uint16_t port_id, struct uroce_bond *bond)
 			bond->members[bond->count++] = id;
 }
 
-/* The driver does not know the limits of drivers that announce a wrong one. */
+/* net_bonding relies on the limits that the members' drivers announce, which may be wrong. */
 static int
 limit_mtu(const struct uroce_bond *bond, struct rte_eth_dev_info *info)
 {

@@ -19,7 +19,7 @@ struct uroce_bond {
 	uint16_t count;
 	uint16_t members[UROCE_BOND_MEMBERS];
 	uint64_t up; /* bit i: the link of member i was up at the last check; worker 0: rw */
-	unsigned int introductions; /* still to be sent after the last change; worker 0: rw */
+	unsigned int introductions; /* announcements due after the last change; worker 0: rw */
 };
 
 /**
@@ -33,8 +33,8 @@ int uroce_bonding_info_get(uint16_t port_id, struct rte_eth_dev_info *info, stru
 /** Is the port a member of a bonding device, which drives it? */
 bool uroce_bonding_is_member(uint16_t port_id);
 
-/** Check the links of the members. @return true: traffic may use another member than before, so that the port must be
- * introduced to the switch; also in some checks after that. Worker 0 of the port, within a poll */
+/** Check the links of the members. @return true: traffic may use another member than before, so that the port must
+ * announce its addresses to the switch; also in some checks after that. Worker 0 of the port, within a poll */
 bool uroce_bonding_has_moved(struct uroce_bond *bond);
 
 #endif /* UROCE_PORT_ETHDEV_BONDING_H */

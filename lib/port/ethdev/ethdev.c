@@ -179,7 +179,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 			  port->port_id);
 		return -ENOTSUP;
 	}
-	/* a connection of net_memif may have fewer rings; uroce_port_use_queues() will tell */
+	/* a connection of net_memif may have fewer rings; uroce_port_use_queues() sets their number */
 	uroce_port_use_queues(port, shares && port->at_process ? 1 : port->open_queues);
 	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
 	return 0;
@@ -280,7 +280,7 @@ queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *
 	return 0;
 }
 
-/* Tell that the device does not have the number of descriptors that the program asked for. */
+/* Warn that the device does not support the number of descriptors that the program requests. */
 static void
 log_adjusted(const struct uroce_port *port, const char *member, uint16_t asked, uint16_t adjusted)
 {

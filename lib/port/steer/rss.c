@@ -115,7 +115,7 @@ read_hash(struct uroce_rss *rss, uint16_t port_id, uint8_t key_bytes)
 	if (rte_eth_dev_rss_hash_conf_get(port_id, &conf) != 0 || !uroce_rss_is_toeplitz(&conf))
 		return -ENOTSUP;
 	if ((conf.rss_hf & ONLY_TYPES) != 0)
-		return -ENOTSUP; /* what drivers hash then, differs */
+		return -ENOTSUP; /* drivers differ in what they hash then */
 	rss->hashes_udp4 = (conf.rss_hf & UDP4_TYPES) != 0;
 	rss->hashes_udp6 = (conf.rss_hf & UDP6_TYPES) != 0;
 	return rss->hashes_udp4 || rss->hashes_udp6 ? 0 : -ENOTSUP;

@@ -38,7 +38,7 @@ void uroce_rss_make_key(uint8_t *key, uint16_t reta_size);
  * drivers may keep its address */
 void uroce_rss_configure(uint8_t *key, const struct rte_eth_dev_info *info, struct rte_eth_rss_conf *conf);
 
-/** Read the function of a started port with several queues. @return 0; -ENOTSUP: the driver does not tell its function,
+/** Read the function of a started port with several queues. @return 0; -ENOTSUP: the driver does not report it,
  * or it hashes no UDP ports */
 int uroce_rss_read(struct uroce_rss *rss, uint16_t port_id);
 

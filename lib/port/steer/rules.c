@@ -74,7 +74,7 @@ rule_look(const struct uroce_port *port, struct uroce_rule *rule, uint64_t now_n
 	return true;
 }
 
-/* Find out which rules are in use, once before rules are evicted; those of QPs that are gone count as never used. */
+/* Update the time of last use of each rule, before rules are evicted. Rules of destroyed QPs count as never used. */
 static void
 look(struct uroce_port *port, uint64_t now_ns)
 {
@@ -162,7 +162,7 @@ find(const struct uroce_rules *r, const struct uroce_rule_match *match)
 	return i;
 }
 
-/* Does the rule do what is wished? Then the noted frame came before it took effect. */
+/* Does the rule lead to the wanted queue already? Then the noted frame came before it took effect. */
 static bool
 is_fulfilled(const struct uroce_rules *r, const struct uroce_rule *rule, const struct wish *w)
 {

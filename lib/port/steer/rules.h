@@ -20,7 +20,7 @@ struct uroce_rule {
 	struct rte_flow *flow;
 	struct uroce_rule_match match;
 	uint16_t queue;
-	uint32_t activity; /* a number of the QP at the last look, which packets change */
+	uint32_t activity; /* of the QP at the last look: a number that packets change */
 	uint64_t used_ns;  /* the last look at which it had changed; 0: the QP is gone */
 };
 

@@ -47,7 +47,7 @@ uroce_steer_start(struct uroce_port *port)
 			  s->rss.reta_size,
 			  s->rss.ignores_peer ? "and the UDP source port" : "and a hash of addresses");
 	else
-		UROCE_LOG(DEBUG, "port %u: the driver does not tell how it chooses the RX queue\n", port->port_id);
+		UROCE_LOG(DEBUG, "port %u: the driver does not report how it chooses the RX queue\n", port->port_id);
 }
 
 /* The port may be started with other queues and another RSS function: notes would be out of date. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Brings frames to the queue of their QP's worker. With an RSS key of uroce's, the UDP source port alone decides the
- * queue, and peers that are uroce derive it from the destination QPN. So a QPN is drawn that leads to the QP's worker.
- * A connection request asks the peer for a flow label, hence a source port, that does. For all others there are flow
- * rules.
+ * Brings frames to the queue of their QP's worker. With uroce's RSS key, the UDP source port alone decides the queue,
+ * and uroce peers derive it from the destination QPN. So a QPN is drawn that leads to the QP's worker. A connection
+ * request asks the peer for a flow label, hence a source port, that leads there. Flow rules bring all other frames.
  */
 
 #ifndef UROCE_PORT_STEER_STEER_H

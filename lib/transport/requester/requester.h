@@ -141,7 +141,7 @@ void uroce_rtt_reset(struct uroce_qp *qp);
 void uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp);
 
 /* window.c */
-/** Return to the initial window: the path or the peer may be another. */
+/** Return to the initial window: the path or the peer may have changed. */
 void uroce_window_reset(struct uroce_qp *qp);
 /** A round trip has been measured: change the window, if the device allows a larger one than the initial. */
 void uroce_window_measured(struct uroce_qp *qp, uint32_t rtt_ns);

@@ -39,7 +39,7 @@ struct uroce_cq_place {
 	bool fixed;		/* atomic: on the workers that the program has named */
 	struct uroce_engine *wanted;	/* atomic: of the thread that polls the CQ; NULL: unknown */
 	uint64_t thread;	/* atomic: that has polled the CQ last and found nothing; 0: none */
-	uint32_t polls;		/* atomic: of this thread, without one by another thread in between */
+	uint32_t polls;		/* atomic: consecutive empty polls by this thread */
 };
 
 /* Event moderation (cq_moderation.c). */

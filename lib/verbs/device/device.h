@@ -61,7 +61,7 @@ struct uroce_transport_ops {
 	/* Replace the ring in which the responder keeps READs and atomics. It has a power of two of zeroed entries of
 	 * UROCE_RD_ATOMIC_BYTES; NULL: the responder has no ring. @return the previous ring, or NULL */
 	void *(*qp_rd_atomics)(struct uroce_qp *qp, void *ring, uint32_t entries);
-	/* Have the engine look at the doorbells of a thread domain, answer them now, or answer them for the last time. */
+	/* Have the engine poll the doorbells of a thread domain; answer them now; answer them and stop polling them. */
 	void (*bells_add)(struct uroce_bells *bells);
 	void (*bells_take)(struct uroce_bells *bells);
 	void (*bells_del)(struct uroce_bells *bells);

@@ -14,8 +14,8 @@
 struct uroce_bells;
 struct uroce_engine;
 
-/** Create a thread domain whose QPs belong to an engine of the context's device. @param engine	NULL: no particular one; else
- * the thread domain gives it back by engine_put()
+/** Create a thread domain whose QPs belong to an engine of the context's device.
+ * @param engine	NULL: no particular one; else the thread domain releases it with engine_put()
  * @return NULL and errno: ENOMEM */
 struct ibv_td *uroce_td_create(struct ibv_context *context, struct uroce_engine *engine);
 
