@@ -38,7 +38,7 @@ parse_in_capsule(struct nvmf_request *req)
 	uint64_t offset = rte_le_to_cpu_64(sgl->block.offset);
 	uint32_t bytes = rte_le_to_cpu_32(sgl->block.length);
 
-	if (bytes == 0) /* no data: some hosts describe them so */
+	if (bytes == 0) /* no data: some hosts send such an SGL */
 		return NVME_SUCCESS;
 	if (req->direction != NVME_TO_TARGET)
 		return NVME_SGL_TYPE_INVALID;

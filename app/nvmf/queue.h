@@ -43,7 +43,7 @@ struct nvmf_queue {
 	unsigned int nb_requests;
 	unsigned int busy;	/* requests in use */
 	unsigned int posted;	/* work requests whose completions have not been taken */
-	bool dead;		/* the QP has failed or is to be disconnected: nothing more is posted, what was is flushed */
+	bool dead;		/* the QP has failed or is to be disconnected: nothing more is posted */
 	bool disconnected;	/* rdma_disconnect() was called */
 	STAILQ_HEAD(, nvmf_request) free;
 	STAILQ_HEAD(, nvmf_capsule) pending;	/* commands that wait for a request */

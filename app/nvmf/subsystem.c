@@ -64,7 +64,8 @@ uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec)
 	if (n < UROCE_NVMF_MAX_NAMESPACES)
 		ns = uroce_nvmf_namespace_open(spec, n + 1, s->read_only, s->nqn);
 	else
-		fprintf(stderr, "%s: namespace %s: there are %u, which is the most\n", uroce_app_name, spec, n);
+		fprintf(stderr, "%s: namespace %s: the limit is %u namespaces (UROCE_NVMF_MAX_NAMESPACES)\n",
+			uroce_app_name, spec, n);
 	if (ns != NULL) {
 		s->namespaces[n] = ns;
 		/* pairs with the acquire in uroce_nvmf_subsystem_count() */

@@ -11,7 +11,7 @@ struct nvmf_target;
 
 /** Answer the commands about this target from now on. Main thread. */
 void uroce_nvmf_telemetry_start(struct nvmf_target *t);
-/** Answer them no more: the target ends. */
+/** Stop answering them: the target ends. */
 void uroce_nvmf_telemetry_stop(void);
 
 #endif /* UROCE_NVMF_TELEMETRY_H */

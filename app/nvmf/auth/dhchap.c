@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The target's side of DH-HMAC-CHAP. Everything that the host sends is checked before it is used. A queue computes one DH
- * key for each authentication, and after a failure none, so a host without the secret costs one key a connection.
+ * The target's side of DH-HMAC-CHAP. Each field from the host is checked before it is used. A queue computes one DH key
+ * for each authentication, and none after a failure, so a host without the secret costs one key per connection.
  */
 
 #include <stdlib.h>

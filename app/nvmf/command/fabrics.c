@@ -81,7 +81,7 @@ require_authentication(struct nvmf_queue *q, const struct nvmf_host *host)
 	return q->auth != NULL ? NVME_SUCCESS : NVME_INTERNAL_ERROR;
 }
 
-/* A line a second at most: a host may try often. */
+/* At most one line a second: a host may retry often. */
 static void
 log_refusal(struct nvmf_queue *q, const struct nvme_connect_data *data, uint16_t status)
 {

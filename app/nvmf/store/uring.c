@@ -87,8 +87,8 @@ prepare(struct nvmf_uring *u, struct nvmf_io *io, struct io_uring_sqe *sqe)
 	io_uring_sqe_set_data(sqe, io);
 }
 
-/* After an error the kernel forgets which pages it could not write, and the next fdatasync(2) succeeds. So the first error
- * holds for all later flushes, of all hosts: what they were promised may be lost. */
+/* After an error the kernel forgets which pages it could not write, and the next fdatasync(2) succeeds. So the first
+ * error is also the result of all later flushes, of all hosts: data written before may be lost. */
 static int
 flush_error(const struct nvmf_io *io)
 {
