@@ -384,7 +384,7 @@ test_rings_of_server(void **state)
 	wire_close(&w);
 }
 
-/* If the port is unknown, the connection has one ring: so many have all ports. */
+/* If the port is unknown, the connection has one ring: every port has at least one queue. */
 static void
 test_rings_of_unknown_port(void **state)
 {

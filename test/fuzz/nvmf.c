@@ -86,7 +86,7 @@ buffers_create(struct nvmf_buffers *b)
 		uroce_nvmf_buffer_put(b, b->arena + (size_t)i * UROCE_NVMF_BUFFER_BYTES);
 }
 
-/* The target's log goes nowhere; EAL's and libFuzzer's go to the old stderr. */
+/* The target's log is discarded; EAL's and libFuzzer's go to the old stderr. */
 static void
 silence(void)
 {

@@ -29,7 +29,7 @@
 #define WORKERS 8
 #define PORTS 2
 
-/* doc/reference/memory.rst has the same, and test/doc/memory compares them. */
+/* doc/reference/memory.rst has the same configuration; test/doc/memory compares them. */
 static const char compact[] =
 	"header_mbufs=2047,payload_mbufs=255,inbox_frames=255,reorder_frames=1024,reorder_qps=64,"
 	"recoveries=64,rates=256,nb_rx_desc=256,nb_tx_desc=256,rx_mbufs=703,log2_max_qp=14,log2_max_mr=14";

@@ -63,7 +63,7 @@ void sides_traffic(unsigned int first, unsigned int n);
 
 uint64_t side_counter(unsigned int side, const char *name);
 void sides_expect_nothing_lost(void);
-/** All frames have reached their workers, of which each had some. */
+/** Check that all frames reached their workers, and that each worker received some. */
 void sides_expect_all_steered(void);
 
 #endif /* UROCE_TEST_PORT_SIDES_H */

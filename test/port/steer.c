@@ -91,7 +91,7 @@ test_hash(void **state)
 	}
 }
 
-/* What uroce reads of each port. */
+/* The RSS function that uroce reads from each port. */
 static void
 test_read(void **state)
 {

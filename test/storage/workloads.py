@@ -164,7 +164,7 @@ def cables(b):
 
 
 def loss(b):
-    """Of the frames to the guest: rxe loses its way if its own are lost (rxe_reg_fast_mr: mr is not free)."""
+    """Drop frames to the guest only: rxe fails if its own are lost (rxe_reg_fast_mr: mr is not free)."""
     dice = random.Random(1)
     b.wire.reset([Fault('drop', 'uroce', lambda frame: dice.random() < LOSS, until='end')])
     b.connect(2)

@@ -126,7 +126,7 @@ few_packets(void **state)
 	peer_stop(&p);
 }
 
-/* The peer lacks all that follow a lost packet, which it shows twice. */
+/* The peer drops all packets that follow a lost one, and its replies show that twice. */
 static void
 a_plain_peer_gets_the_default(void **state)
 {

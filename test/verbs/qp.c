@@ -237,7 +237,7 @@ test_numbers(void **state)
 	errno = 0;
 	assert_null(uroce_create_qp(pair.pd, &attr));
 	assert_int_equal(errno, ENOMEM);
-	fake.attached--; /* the QP had got an engine before no number was left */
+	fake.attached--; /* the QP got an engine before the QPNs ran out */
 	for (unsigned int i = 0; i < 256; i++) {
 		assert_ptr_equal(uroce_qp_lookup(&fake.dev, numbers[i]), qps[i]);
 		/* the same slot with another number finds nothing */

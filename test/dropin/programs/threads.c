@@ -142,7 +142,7 @@ thread_main(void *arg)
 	if (is_server)
 		post_recv(end, 0);
 	pthread_barrier_wait(&barrier);
-	pthread_barrier_wait(&barrier);	/* the other process's threads have come as far */
+	pthread_barrier_wait(&barrier);	/* the other process's threads have connected, too */
 	run(thread);
 	return NULL;
 }
