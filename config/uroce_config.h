@@ -193,7 +193,7 @@
 #define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
 #define UROCE_SETTLE_POLLS 1000		/* empty polls of a CQ by one thread, after which it gets the CQ's QPs */
-#define UROCE_FEEDER_ROUNDS 4		/* interval of checks of the worker that hands frames to a thread's own, in rounds */
+#define UROCE_FEEDER_ROUNDS 4		/* rounds between checks of the worker that hands frames to a thread's own */
 #define UROCE_FEEDER_NS 1000ull		/* a check polls that worker if no thread has polled it for this long */
 #define UROCE_HELP_ROUNDS 32		/* interval of checks of the other workers, one at a time, in rounds */
 #define UROCE_HELP_NS 20000ull		/* such a check polls the worker if no thread has polled it for this long */
