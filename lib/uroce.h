@@ -218,8 +218,8 @@ struct uroce_port_conf {
 };
 
 /**
- * Set members of the two structs, which have their `size`, from text: "log2_window=12,rx_mbufs=8191". A name is that of a
- * member that is a number and a limit; a name that both structs have sets both.
+ * Set members of the two structs, which have their `size`, from text: "log2_window=12,rx_mbufs=8191". A name is that
+ * of a member that is a number and a limit; a name that both structs have sets both.
  *
  * @param limits	such as the value of a program's option
  * @param reason	set to the mistake and its remedy if the call fails
@@ -439,9 +439,9 @@ int uroce_dealloc_pd(struct ibv_pd *pd);
 struct ibv_td *uroce_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
 
 /**
- * As uroce_alloc_td(), for QPs of one worker: a QP that is created with a parent domain of this thread domain belongs to
- * the worker, whichever its completion queues. If the thread that posts is the one that polls the worker, posting takes no
- * atomic operation.
+ * As uroce_alloc_td(), for QPs of one worker: a QP that is created with a parent domain of this thread domain belongs
+ * to the worker, whichever its completion queues. If the thread that posts is the one that polls the worker, posting
+ * takes no atomic operation.
  *
  * @param worker	one of the workers of the device
  * @return	NULL and errno: ENOMEM; EINVAL: the device does not use the worker

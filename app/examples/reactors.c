@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Reactors in the style of SPDK: each lcore runs one, which calls its pollers in a loop. A reactor has a worker, queue
- * pairs, a completion queue and buffers of its own. It takes no lock, and shares nothing with the others. Here each has a
- * target that answers requests, and an initiator that sends them, over queue i of one port.
+ * pairs, a completion queue and buffers of its own. It takes no lock, and shares nothing with the others. Here each has
+ * a target that answers requests, and an initiator that sends them, over queue i of one port.
  *
  *	cc -o reactors reactors.c $(pkg-config --static --cflags --libs uroce)
  *	./reactors --no-huge --no-pci -l 0,1 --vdev net_ring0

@@ -23,7 +23,8 @@ struct nvmf_controller;
 struct nvmf_subsystem {
 	char nqn[NVME_NQN_MAX + 1];
 	char serial[21];
-	/* under namespace_lock, which main and telemetry take; pollers read up to nb_namespaces, and no entry changes */
+	/* under namespace_lock, which main and telemetry take; pollers read up to nb_namespaces, and no entry
+	 * changes */
 	pthread_mutex_t namespace_lock;
 	struct nvmf_namespace *namespaces[UROCE_NVMF_MAX_NAMESPACES];	/* by nsid - 1 */
 	uint32_t nb_namespaces;		/* atomic */

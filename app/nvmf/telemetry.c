@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state of the target as telemetry, and commands that add and resize namespaces. EAL's telemetry threads; pollers go
- * on meanwhile. Controllers and their queues are read under the subsystem's lock.
+ * The state of the target as telemetry, and commands that add and resize namespaces. EAL's telemetry threads; pollers
+ * go on meanwhile. Controllers and their queues are read under the subsystem's lock.
  */
 
 #include <errno.h>

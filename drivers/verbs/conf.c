@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Reads UROCE_LIMITS: NAME=N, separated by commas, for the limits of struct uroce_worker_conf and struct uroce_port_conf.
- * The thread that starts EAL.
+ * Reads UROCE_LIMITS: NAME=N, separated by commas, for the limits of struct uroce_worker_conf and struct
+ * uroce_port_conf. The thread that starts EAL.
  */
 
 #include <stdlib.h>

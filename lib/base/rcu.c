@@ -111,7 +111,8 @@ uroce_rcu_wait_for_workers(void)
 	wait_for(UROCE_MAX_WORKERS);
 }
 
-/* Pairs with the barrier that each thread executes; without membarrier(2), with the fence in uroce_rcu_barrier_light(). */
+/* Pairs with the barrier that each thread executes; without membarrier(2), with the fence in
+ * uroce_rcu_barrier_light(). */
 void
 uroce_rcu_barrier_heavy(void)
 {

@@ -37,8 +37,8 @@ struct uroce_rcu_driver {
 } __rte_cache_aligned;
 
 extern struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
-/* The reader that this thread is during its poll; UROCE_RCU_NOBODY: none. No other thread is that reader, so this thread may
- * write what belongs to it. */
+/* The reader that this thread is during its poll; UROCE_RCU_NOBODY: none. No other thread is that reader, so this
+ * thread may write what belongs to it. */
 extern __thread unsigned int uroce_rcu_self __attribute__((tls_model("initial-exec")));
 /* The kernel has no membarrier(2): a reader that leaves a driver executes the barrier itself. Constant. */
 extern bool uroce_rcu_has_no_membarrier;
@@ -71,8 +71,8 @@ void uroce_rcu_wait_for_memory(void);
 bool uroce_rcu_is_in_driver(void);
 
 /**
- * Two barriers that pair with each other, like two full fences: one that costs little, for the side that runs often, and one
- * that makes each thread of the process execute a full barrier, running or not. After uroce_rcu_init().
+ * Two barriers that pair with each other, like two full fences: one that costs little, for the side that runs often,
+ * and one that makes each thread of the process execute a full barrier, running or not. After uroce_rcu_init().
  */
 static inline void
 uroce_rcu_barrier_light(void)

@@ -44,8 +44,8 @@ count_of(const struct uroce_mr *mr, unsigned int reader)
 	return counts != NULL ? &counts[mr->ibv.handle] : NULL;
 }
 
-/* The counts of a slot's earlier regions cancel each other out: a region is freed once no mbuf references it. Read what was
- * released first, so that the difference is never negative. */
+/* The counts of a slot's earlier regions cancel each other out: a region is freed once no mbuf references it. Read what
+ * was released first, so that the difference is never negative. */
 uint32_t
 uroce_mr_inflight(const struct uroce_mr *mr)
 {
@@ -67,8 +67,8 @@ uroce_mr_inflight(const struct uroce_mr *mr)
 	return attached - released;
 }
 
-/* From the C library, which takes so many zeros from the kernel: only pages in use cost memory. A cache line before the counts
- * and one after them keep other objects of the heap off their lines. */
+/* From the C library, which takes so many zeros from the kernel: only pages in use cost memory. A cache line before the
+ * counts and one after them keep other objects of the heap off their lines. */
 void
 uroce_mrs_count_for(struct uroce_mrs *t, unsigned int reader)
 {

@@ -84,8 +84,8 @@ struct uroce_mr_count {
 struct uroce_mrs {
 	struct uroce_mr_key *keys; /* 1 << log2 */
 	uint8_t log2;
-	/* 1 << log2 counts for each worker of the device, by its number as a reader; NULL: it counts in struct uroce_mr.
-	 * Written in the worker's turn, once; others: relaxed read */
+	/* 1 << log2 counts for each worker of the device, by its number as a reader; NULL: it counts in struct
+	 * uroce_mr. Written in the worker's turn, once; others: relaxed read */
 	struct uroce_mr_count *counts[UROCE_RCU_READERS + 1];
 	struct uroce_dma dma;
 	/* A thread may take it while it holds EAL's memory lock. So its holder must not take a lock of EAL

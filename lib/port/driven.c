@@ -71,9 +71,9 @@ poll_one(const struct uroce_port *port, struct uroce_worker *w)
 	return n;
 }
 
-/* Let the CPU run other threads after a while without frames: the peer's process may need it. But not if several threads
- * of the application poll by turns: they may spin for a lock that this thread has, as in UCX, until their time slice
- * ends. A thread of EAL, such as a reactor of SPDK, has a CPU to itself. */
+/* Let the CPU run other threads after a while without frames: the peer's process may need it. But not if several
+ * threads of the application poll by turns: they may spin for a lock that this thread has, as in UCX, until their time
+ * slice ends. A thread of EAL, such as a reactor of SPDK, has a CPU to itself. */
 static void
 rest(struct uroce_worker *w, uint64_t now_ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Adds up the memory of a worker and of a port. The test port_footprint compares the sums with what DPDK's heap has lost.
- * No state; any thread.
+ * Adds up the memory of a worker and of a port. The test port_footprint compares the sums with what DPDK's heap has
+ * lost. No state; any thread.
  */
 
 #include <rte_common.h>

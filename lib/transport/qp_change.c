@@ -98,8 +98,8 @@ apply(struct uroce_engine *e, struct uroce_qp *qp, unsigned int effect)
 		uroce_qp_activate(e, qp);
 }
 
-/* Either the flush sees a WQE that is being posted, or the posting thread sees the new state and rings the doorbell: pairs
- * with the fence or light barrier in uroce_post_recv(). */
+/* Either the flush sees a WQE that is being posted, or the posting thread sees the new state and rings the doorbell:
+ * pairs with the fence or light barrier in uroce_post_recv(). */
 static void
 fence(const struct uroce_qp *qp)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * A device on a bonding port (net_bonding, active-backup), whose members lead to one switch. When the active cable is
- * unplugged, traffic goes on by the other one, and the switch learns the new way even if the device has nothing to send.
- * The test is the switch.
+ * unplugged, traffic goes on by the other one, and the switch learns the new way even if the device has nothing to
+ * send. The test is the switch.
  */
 
 #include <dlfcn.h>
@@ -297,7 +297,8 @@ exchange(uint8_t byte)
 	finish();
 }
 
-/* Unplug the active cable in the middle of a message, or between two. The link of the bonding device does not change. */
+/* Unplug the active cable in the middle of a message, or between two. The link of the bonding device does not
+ * change. */
 static void
 fail_over(uint8_t byte, unsigned int polls)
 {

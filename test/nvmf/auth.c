@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * DH-HMAC-CHAP with a host that computes each byte itself: all hashes and groups, one way and mutual; and what the target
- * refuses.
+ * DH-HMAC-CHAP with a host that computes each byte itself: all hashes and groups, one way and mutual; and what the
+ * target refuses.
  */
 
 #include <errno.h>

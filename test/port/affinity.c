@@ -163,8 +163,8 @@ expect_flushed(struct fixture *f, unsigned int cq)
 	assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
 }
 
-/* The thread that polls the worker rings without atomic operations; another thread, which may have to wake that one, does
- * not. Either way the worker finds the request. */
+/* The thread that polls the worker rings without atomic operations; another thread, which may have to wake that one,
+ * does not. Either way the worker finds the request. */
 static void
 test_doorbells(void **state)
 {
@@ -202,7 +202,8 @@ test_doorbells(void **state)
 	assert_int_equal(uroce_dealloc_td(td), 0);
 }
 
-/* A thread that posts while its QP moves may ring at the previous worker. A QP that is destroyed then leaves nothing there. */
+/* A thread that posts while its QP moves may ring at the previous worker. A QP that is destroyed then leaves nothing
+ * there. */
 static void
 test_late_doorbell(void **state)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Prints the DPDK memory of a worker and a device without objects, for doc/reference/memory.rst, and compares it with
- * what telemetry reports. An embedder with eight workers and two ports needs at most 128 MiB in the configuration of that
- * page.
+ * what telemetry reports. An embedder with eight workers and two ports needs at most 128 MiB in the configuration of
+ * that page.
  */
 
 #include <setjmp.h>

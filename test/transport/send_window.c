@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * A device with a larger window than the default: when a QP's window grows, when it shrinks, and recovery and the reorder
- * buffer beyond the sizes of the default.
+ * A device with a larger window than the default: when a QP's window grows, when it shrinks, and recovery and the
+ * reorder buffer beyond the sizes of the default.
  */
 
 #include <setjmp.h>
@@ -186,8 +186,8 @@ a_smaller_one(void **state)
 	stop(&p);
 }
 
-/* One packet is lost of a window that is larger than the default's reorder buffer: the QP retransmits this packet only, and
- * goes on. */
+/* One packet is lost of a window that is larger than the default's reorder buffer: the QP retransmits this packet only,
+ * and goes on. */
 static void
 lose_one(uint32_t first)
 {

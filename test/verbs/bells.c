@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The ring of doorbells of a thread domain: what its thread adds, the engine removes in this order, also while the indices
- * wrap around, and on another thread.
+ * The ring of doorbells of a thread domain: what its thread adds, the engine removes in this order, also while the
+ * indices wrap around, and on another thread.
  */
 
 #include <pthread.h>

@@ -40,8 +40,8 @@ int uroce_nvmf_respond(const struct nvmf_proof *p, uint8_t response[AUTH_HASH_BY
 
 /** Make a DH key; value: the public value, of uroce_nvmf_group_bytes(). @return NULL: libcrypto has failed */
 EVP_PKEY *uroce_nvmf_dh_create(uint8_t group, uint8_t *value);
-/** Compute the shared secret from the peer's public value; both have uroce_nvmf_group_bytes(). @return 0 or -EINVAL: the
- * value is not one of the group */
+/** Compute the shared secret from the peer's public value; both have uroce_nvmf_group_bytes(). @return 0 or -EINVAL:
+ * the value is not one of the group */
 int uroce_nvmf_dh_share(EVP_PKEY *key, const uint8_t *peer_value, unsigned int bytes, uint8_t *shared);
 
 #endif /* UROCE_NVMF_CRYPTO_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Authentication of a queue: the host sends AUTH_Negotiate, and receives the challenge; it sends its reply, and receives
- * AUTH_Success1; if it has asked the target to prove its identity, it sends AUTH_Success2. The poller of the queue.
+ * Authentication of a queue: the host sends AUTH_Negotiate, and receives the challenge; it sends its reply, and
+ * receives AUTH_Success1; if it has asked the target to prove its identity, it sends AUTH_Success2. The poller of the
+ * queue.
  */
 
 #ifndef UROCE_NVMF_DHCHAP_H

@@ -14,7 +14,8 @@ struct uroce_cpu_load;
 struct uroce_worker;
 
 /**
- * Start a progress thread for each worker but the first, which is the calling thread's: that calls uroce_progress_run().
+ * Start a progress thread for each worker but the first, which is the calling thread's: that calls
+ * uroce_progress_run().
  * @param busy_ns	how long a thread polls for frames before it sleeps
  * @return	false: a thread cannot be started
  */
@@ -28,8 +29,8 @@ void uroce_progress_run(void);
 bool uroce_progress_stop(void);
 
 /**
- * Poll the worker of the calling thread's CQ for a while, before this thread blocks until the descriptor is readable: the
- * reply may arrive soon. Any thread.
+ * Poll the worker of the calling thread's CQ for a while, before this thread blocks until the descriptor is readable:
+ * the reply may arrive soon. Any thread.
  */
 void uroce_progress_wait(int fd);
 

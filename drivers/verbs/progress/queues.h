@@ -11,8 +11,8 @@
 
 struct ibv_context;
 
-/** From now on, use as many queues of the port as its connection has rings. Before, workers share its first queue. Call it
- * once for each open port, before the program has the port. */
+/** From now on, use as many queues of the port as its connection has rings. Before, workers share its first queue. Call
+ * it once for each open port, before the program has the port. */
 void uroce_queues_watch(struct ibv_context *context, uint16_t port_id);
 
 /** Stop following the connections' rings, before the devices are closed. */

@@ -192,8 +192,8 @@ ring_mbufs(const struct uroce_port *port, uint16_t nb_desc)
 	return RTE_MAX(port->bond.count, 1u) * nb_desc;
 }
 
-/* By default: mbufs for the ring, for as many frames in the worker, and for the reorder buffer. The queues of a port share
- * the frames of a QP's peers, so that each has only a part of the reorder buffer.
+/* By default: mbufs for the ring, for as many frames in the worker, and for the reorder buffer. The queues of a port
+ * share the frames of a QP's peers, so that each has only a part of the reorder buffer.
  * @param mbufs	set to the number of mbufs of a queue. @return 0; -EINVAL: rx_mbufs is too small */
 static int
 rx_mbufs(const struct uroce_port_queue *q, const struct uroce_port_conf *conf, uint16_t nb_desc, unsigned int *mbufs)

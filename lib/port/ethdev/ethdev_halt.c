@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Drains and stops an Ethernet device when a port is stopped or closed. When its peer disconnects, net_memif takes a port
- * down on EAL's interrupt thread, without a lock, and net_bonding polls its members there; so these ports are stopped on
- * that thread, too. Handlers of any
- * driver on that thread may still use the queues' pools; an alarm that runs behind them shows when they have
- * ended. Control threads.
+ * Drains and stops an Ethernet device when a port is stopped or closed. When its peer disconnects, net_memif takes a
+ * port down on EAL's interrupt thread, without a lock, and net_bonding polls its members there; so these ports are
+ * stopped on that thread, too. Handlers of any driver on that thread may still use the queues' pools; an alarm that
+ * runs behind them shows when they have ended. Control threads.
  */
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The storage of the neighbor table, for neighbor.c: entries by address, by MAC address and by time, and the frames that
- * wait. Under the table's lock.
+ * The storage of the neighbor table, for neighbor.c: entries by address, by MAC address and by time, and the frames
+ * that wait. Under the table's lock.
  */
 
 #ifndef UROCE_PORT_NET_NEIGHBOR_TABLE_H

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Allocates and frees protection domains (R47), thread domains and parent domains. A parent domain is an alias of a
- * protection domain with the application's allocator for the rings of queues. A thread domain saves the locks of its QPs
- * and CQs; if it names the engine of its QPs, it saves the atomic operations of doorbells, too. Control threads.
+ * protection domain with the application's allocator for the rings of queues. A thread domain saves the locks of its
+ * QPs and CQs; if it names the engine of its QPs, it saves the atomic operations of doorbells, too. Control threads.
  */
 
 #include <errno.h>

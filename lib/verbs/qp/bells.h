@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Doorbells without atomic operations: a ring of QPs that the thread of a thread domain fills, and the engine of its QPs
- * empties. The ring has an entry for each call that posts, so that no thread has to know whether a QP is in it.
+ * Doorbells without atomic operations: a ring of QPs that the thread of a thread domain fills, and the engine of its
+ * QPs empties. The ring has an entry for each call that posts, so that no thread has to know whether a QP is in it.
  */
 
 #ifndef UROCE_VERBS_QP_BELLS_H

@@ -347,7 +347,8 @@ uroce_xrc_qp_create(struct uroce_device *dev, struct uroce_xrc_target *target)
 	return qp_create(dev, NULL, &init, 0, target);
 }
 
-/* A thread that posts while the QP moves may ring the doorbells of the previous engine, which would find the QP freed. */
+/* A thread that posts while the QP moves may ring the doorbells of the previous engine, which would find the QP
+ * freed. */
 static void
 leave_bells(struct uroce_qp *qp)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests that workers share no cache lines on the data path, and execute no atomic operations for a packet. Three workers,
- * each on its own lcore, drive a queue of each of two devices, as those of uroce-perf --workers 3. They post, send, receive
- * and complete on their own queue pairs, as requester and as responder. No cache line may have been written by one worker
- * and accessed by another. If workers must share something, such as a CQ or frames for another worker, they share only that.
+ * Tests that workers share no cache lines on the data path, and execute no atomic operations for a packet. Three
+ * workers, each on its own lcore, drive a queue of each of two devices, as those of uroce-perf --workers 3. They post,
+ * send, receive and complete on their own queue pairs, as requester and as responder. No cache line may have been
+ * written by one worker and accessed by another. If workers must share something, such as a CQ or frames for another
+ * worker, they share only that.
  */
 
 #include <setjmp.h>

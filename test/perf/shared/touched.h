@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Records which thread accesses which cache line, and counts atomic operations. The library is compiled for
- * ThreadSanitizer, but touched.c defines the functions that it calls at each access, and keeps a table of lines. One thread
- * runs at a time, so that the table needs no lock and results are reproducible; threads identify themselves by
+ * ThreadSanitizer, but touched.c defines the functions that it calls at each access, and keeps a table of lines. One
+ * thread runs at a time, so that the table needs no lock and results are reproducible; threads identify themselves by
  * touched_as().
  */
 
