@@ -212,8 +212,8 @@ struct uroce_port_conf {
 	uint32_t rx_mbufs;		/* mbufs of each RX queue, 127..1048575; 0: nb_rx_desc, as many in the worker,
 					 * and its reorder_frames divided by the number of workers */
 	uint32_t log2_window;		/* most packets that a QP may have in flight, as a power of two, 5..13; 0: the
-					 * least log2_window of its workers. A QP begins with 256; doc/explanation/recovery
-					 * says when it has more */
+					 * least log2_window of its workers. A QP begins with 256:
+					 * doc/explanation/recovery says when it has more */
 	uint32_t max_cq;		/* CQs, 1..1048576; 65536 */
 };
 
@@ -276,11 +276,11 @@ int uroce_stop_port(struct ibv_context *context);
  * end.
  *
  * @param context	any context of the device
- * @param conf		mtu, nb_rx_desc, nb_tx_desc, rx_mbufs apply, the others are ignored; NULL: all as before. mtu must
- *			suffice for the path MTU of each connected QP; UD QPs keep theirs
+ * @param conf		mtu, nb_rx_desc, nb_tx_desc, rx_mbufs apply, the others are ignored; NULL: all as before. mtu
+ *			must suffice for the path MTU of each connected QP; UD QPs keep theirs
  * @param workers	as for uroce_open_port(); NULL: the workers that the port had. A worker that the port had, but
- *			gets no more, may be destroyed once no thread polls the device's CQs or queries its counters
- * @return	0; EBUSY: the port is started, or QPs belong to a worker that it gets no more (see uroce_qp_move());
+ *			no longer uses, may be destroyed once no thread polls the device's CQs or queries its counters
+ * @return	0; EBUSY: the port is started, or QPs belong to a worker that it no longer uses (see uroce_qp_move());
  *		EINVAL, E2BIG, ENODEV, ENOMEM, ENOTSUP or the port's error: the port is still stopped, and the function
  *		may be called again
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Posts the work requests of a queue: receives, RDMA READs of data, responses. The poller of the queue; the first
- * receives of a queue are posted by the main thread, which creates it.
+ * Posts the work requests of a queue: receives, RDMA READs of data, responses. The poller of the queue; the
+ * main thread, which creates a queue, posts its first receives.
  */
 
 #include "poller.h"

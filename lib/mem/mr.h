@@ -176,8 +176,9 @@ int uroce_mr_change(struct uroce_mr *mr, const struct uroce_mr_change *to, bool 
 /** @return number of mbufs that reference the memory; final once it is 0 and no worker can attach another */
 uint32_t uroce_mr_inflight(const struct uroce_mr *mr);
 
-/** Give a worker counts of its own, if it has none: it counts without atomic operations, and shares no cache line with other
- * workers. Without memory for them it counts as before. In its turn. @param reader	its number as a reader */
+/** Give a worker counts of its own, if it has none: it then counts without atomic operations, and shares no cache line
+ * with other workers. If there is no memory for them, it counts in the regions. In its turn.
+ * @param reader	its number as a reader */
 void uroce_mrs_count_for(struct uroce_mrs *t, unsigned int reader);
 
 /**

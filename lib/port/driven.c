@@ -19,9 +19,9 @@
 #include "verbs/cq/cq.h"
 
 static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: number of threads whose home is this worker */
-static __thread const struct uroce_worker *home;	/* of this thread's QPs, perhaps destroyed; NULL: none yet */
-static __thread struct uroce_worker *last;	/* that this thread has polled for a CQ; NULL: none yet */
-static __thread unsigned int helped;	/* queue of the worker that this thread has checked last */
+static __thread const struct uroce_worker *home;	/* worker of this thread's QPs, perhaps destroyed; NULL: none yet */
+static __thread struct uroce_worker *last;	/* worker that this thread has polled for a CQ; NULL: none yet */
+static __thread unsigned int helped;	/* queue of the other worker that this thread has checked last */
 static pthread_key_t at_end;
 static pthread_once_t at_end_once = PTHREAD_ONCE_INIT;
 
@@ -96,7 +96,7 @@ note_user(struct uroce_worker *w, uint64_t now_ns)
 		__atomic_store_n(&w->shared_ns, now_ns, __ATOMIC_RELAXED);
 }
 
-/* A thread that alone polls a CQ for a while wants its QPs on a worker of its own. */
+/* Once a thread alone has polled the CQ for a while, the CQ's QPs are to move to the thread's worker. */
 static void
 note_poller(const struct uroce_port *port, struct uroce_cq *cq, struct uroce_worker *w)
 {

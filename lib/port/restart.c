@@ -112,7 +112,7 @@ check_worker(struct uroce_qp *qp, const void *arg)
 	if (crew_has(arg, w))
 		return 0;
 	UROCE_LOG(ERR,
-		  "%s: QP %#x belongs to worker %u, which the port gets no more: pass this worker, too, or move the QP\n",
+		  "%s: QP %#x belongs to worker %u, which the port no longer uses: pass it, too, or move the QP\n",
 		  qp->dev->ibv.name, qp->ibv.qp_num, w->index);
 	return -EBUSY;
 }

@@ -26,7 +26,7 @@ struct nvmf_namespace {
 	int fd;			/* files: also the index of the registered file is nsid - 1; -1: none */
 	uint8_t *memory;	/* RAM */
 	uint64_t blocks;	/* atomic: main and telemetry write, pollers read */
-	int flush_error;	/* atomic: of a flush that has failed; 0: none. Pollers write and read, telemetry reads */
+	int flush_error;	/* atomic: of a flush that has failed; 0: none. Pollers: rw, telemetry: relaxed read */
 	uint8_t nguid[16];
 	uint8_t uuid[16];
 };

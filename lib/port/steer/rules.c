@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Makes and evicts the flow rules of a port. The first rule finds out which kind the driver takes. A full table evicts
+ * Makes and evicts the flow rules of a port. The first rule shows which kind the driver accepts. A full table evicts
  * the rule of a QP that is gone, else the least recently used one; a rule in use stays, so that QPs beyond the limit do
  * not evict each other's rules in turn. EAL's interrupt thread, under the port's lock.
  */

@@ -19,7 +19,7 @@
 #include "wire/headers.h"
 #include "wire/template.h"
 
-/* Labels that differ by a number without common factors with 2^20 run through all of them. */
+/* A step that has no common factor with 2^20 runs through all labels. */
 #define LABEL_STEP 0x9e37
 
 static void

@@ -35,7 +35,7 @@ uroce_window_limit(struct uroce_qp *qp)
 	req->log2_window = RTE_MIN(req->log2_window, initial(qp));
 }
 
-/* After a loss in a large window, a peer or QP that goes back N would send all of it again. */
+/* A QP that goes back N, or whose peer drops out-of-order packets, would retransmit a large window after a loss. */
 static bool
 may_grow(const struct uroce_qp *qp)
 {

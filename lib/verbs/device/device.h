@@ -205,7 +205,7 @@ struct uroce_device {
 	struct uroce_event_queue events;	/* its fd is vctx.context.async_fd */
 	pthread_mutex_t contexts_lock;
 	LIST_HEAD(, uroce_context) contexts;	/* open contexts besides vctx; under contexts_lock */
-	pthread_rwlock_t engines_lock;	/* write: the device's engines change; read: a QP gets its engine, or another one */
+	pthread_rwlock_t engines_lock;	/* write: the device's engines change; read: a QP gets or changes its engine */
 	pthread_mutex_t lock;	/* protects the control sides of qps and srqs, lists, counts */
 	LIST_HEAD(, uroce_ah) dead_ahs;	/* destroyed with sends in flight */
 	uint32_t context_count;	/* contexts besides vctx that are open or have objects */
