@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * A device on a bonding port (net_bonding, active-backup), whose members lead to one switch. When the active cable is
- * unplugged, traffic goes on by the other one, and the switch learns the new way even if the device has nothing to
- * send. The test is the switch.
+ * unplugged, traffic goes on through the other one, and the switch learns the new path even if the device has nothing
+ * to send. The test is the switch.
  */
 
 #include <dlfcn.h>

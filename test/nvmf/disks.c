@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Disks that are full, short or broken: the host gets a status that says so, no data with it, and what was acknowledged
- * is there.
+ * Disks that are full, short or broken: the host gets a status that says so, and no data with it, and acknowledged data
+ * are kept.
  */
 
 #include <fcntl.h>

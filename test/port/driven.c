@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Workers that the application's polls of CQs drive: a poll of a CQ polls the worker of its QPs, and looks after
+ * Workers that the application's polls of CQs drive: a poll of a CQ polls the worker of its QPs, and sometimes
  * workers that no thread polls. QPs belong to the worker of the thread that creates them. Workers share the queues of a
  * port that has fewer.
  */

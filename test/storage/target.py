@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
-"""The target, the host in the guest, and what a test does with both."""
+"""The target, the host in the guest, and the steps of tests that use both."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ class Target(rig.UroceEnd):
             return f.read()
 
     def bytes_at(self, offset, count):
-        """@return what the file has there, from the disk"""
+        """@return the bytes of the file there, read from the disk"""
         with open(self.disk, 'rb') as f:
             return os.pread(f.fileno(), count, offset)
 
@@ -109,7 +109,7 @@ class Bench:
         self.wait('the controller is live', self.is_live)
 
     def no_io_error(self):
-        """No file system and no program of the guest saw an error of the disk."""
+        """Check that no file system and no program of the guest saw an error of the disk."""
         rc, output = self.guest.sh('dmesg | grep -iE "i/o error|identifiers changed|corrupt|remount.*read-only"')
         if rc == 0:
             raise Failure('the guest reports: %s' % output[-500:])
@@ -121,7 +121,7 @@ class Bench:
         self.guest.wait_ready()
 
     def recover(self):
-        """After a failed test: both ends as at the start."""
+        """Reset both ends after a failed test."""
         self.wire.cut = False
         self.wire.reset()
         self.target.restart()

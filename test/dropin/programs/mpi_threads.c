@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * usage: mpi_threads 2 [MESSAGES [THREADS]]. Threads of two ranks, each with a communicator of its own, exchange
- * messages at the same time (MPI_THREAD_MULTIPLE); each is compared. With MESSAGES of 8 bytes for each thread, prints
+ * messages at the same time (MPI_THREAD_MULTIPLE), and compare each. With MESSAGES of 8 bytes for each thread, prints
  * how many all threads exchange in a second. Built with mpicc.
  */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Replaces the fence of DPDK, which is assembly on x86, by the compiler's, which the test sees. Included before each
+ * Replaces DPDK's fence, which is assembly on x86, by the compiler's, which the test can count. Included before each
  * file of the library.
  */
 
