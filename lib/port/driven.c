@@ -19,7 +19,7 @@
 #include "verbs/cq/cq.h"
 
 static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: number of threads whose home is this worker */
-static __thread const struct uroce_worker *home;	/* worker of this thread's QPs, perhaps destroyed; NULL: none yet */
+static __thread const struct uroce_worker *home;	/* worker of its QPs, perhaps destroyed; NULL: none yet */
 static __thread struct uroce_worker *last;	/* worker that this thread has polled for a CQ; NULL: none yet */
 static __thread unsigned int helped;	/* queue of the other worker that this thread has checked last */
 static pthread_key_t at_end;
