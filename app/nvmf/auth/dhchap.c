@@ -186,10 +186,11 @@ uroce_nvmf_dhchap_send(struct nvmf_dhchap *a, const uint8_t *message, size_t byt
 	} else if (m.type == AUTH_DHCHAP && m.id == AUTH_SUCCESS2 && a->step == NVMF_AUTH_SUCCESS2 && same) {
 		a->authenticated = true;
 		finish(a);
+	} else if (m.type == AUTH_COMMON && m.id == AUTH_FAILURE2) {
+		fail(a, AUTH_FAILED); /* the host does not accept the target, and expects no answer */
+		a->step = NVMF_AUTH_FAILED;
 	} else {
 		fail(a, AUTH_INCORRECT_MESSAGE);
-		if (m.type == AUTH_COMMON && m.id == AUTH_FAILURE2) /* the host does not accept the target */
-			a->step = NVMF_AUTH_FAILED;
 	}
 	return NVME_SUCCESS;
 }

@@ -181,7 +181,8 @@ log_authentication(const struct nvmf_queue *q)
 	if (q->auth->authenticated)
 		fprintf(stderr, "authenticated by %s\n", uroce_nvmf_group_name(q->auth->group));
 	else
-		fprintf(stderr, "authentication failed: reason %u of DH-HMAC-CHAP: compare --host-key with the host's secret\n",
+		fprintf(stderr, "authentication failed: reason %u of DH-HMAC-CHAP: compare --host-key and --ctrl-key with the "
+			"host's secrets\n",
 			q->auth->reason);
 }
 
