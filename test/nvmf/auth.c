@@ -308,6 +308,8 @@ test_io_queue(void **state)
 	assert_int_equal(host_connect(&io, 1, cntlid, TARGET_NQN), NVME_CONNECT_INVALID_PARAM); /* too early */
 	authenticate(&admin, AUTH_SHA256, AUTH_FFDHE2048, 1, false);
 	host_enable(&admin);
+	/* it needs no authentication, and no I/O queues */
+	assert_int_equal(host_connect(&io, 1, cntlid, NVME_DISCOVERY_NQN), NVME_CONNECT_INVALID_PARAM);
 	assert_int_equal(host_connect(&io, 1, cntlid, TARGET_NQN), NVME_SUCCESS);
 	host_keyed(&h, &c, 512);
 	assert_int_equal(host_status(host_run(&io, &c, 0)), NVME_AUTH_REQUIRED);

@@ -55,7 +55,8 @@ static uint16_t
 check_data(const struct nvmf_subsystem *s, const struct nvmf_queue *q, const struct nvme_connect_data *data,
 	   const struct nvmf_host **host, uint64_t *bad)
 {
-	bool discovery = strcmp(data->subnqn, NVME_DISCOVERY_NQN) == 0;
+	/* it has no I/O queues: they join a controller, whose host may have to authenticate */
+	bool discovery = q->qid == 0 && strcmp(data->subnqn, NVME_DISCOVERY_NQN) == 0;
 
 	*bad = IN_DATA(hostnqn);
 	if (!is_text(data->hostnqn))
