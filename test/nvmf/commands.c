@@ -250,6 +250,21 @@ test_identify(void **state)
 	assert_int_equal(host_status(identify(0xff, 1)), NVME_INVALID_FIELD);
 }
 
+/* A command without data brings none of another command's. */
+static void
+test_no_data(void **state)
+{
+	struct nvme_command c = { .opcode = NVME_ADMIN_GET_FEATURES, .cdw[0] = rte_cpu_to_le_32(NVME_FEATURE_QUEUES) };
+
+	memset(h.data, 0x5a, 8 * BLOCK);
+	assert_int_equal(rw(NVME_IO_WRITE, 1, 0, 8, 8 * BLOCK), NVME_SUCCESS);
+	memset(h.data, 0, 8 * BLOCK);
+	host_keyed(&h, &c, 8 * BLOCK);
+	assert_int_equal(host_status(host_run(&admin, &c, 0)), NVME_SUCCESS);
+	for (unsigned int i = 0; i < 8 * BLOCK; i++)
+		assert_int_equal(h.data[i], 0);
+}
+
 /* Send an asynchronous event request, and wait until the target holds it. */
 static void
 request_event(void)
@@ -446,6 +461,7 @@ UROCE_TESTS(nvmf_commands)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_other_commands),
 		cmocka_unit_test(test_identify),
+		cmocka_unit_test(test_no_data),
 		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_telemetry),
 		cmocka_unit_test(test_cm_refused),

@@ -104,6 +104,8 @@ get_features(struct nvmf_request *req)
 	case NVME_FEATURE_HOST_ID: get_host_id(req); return;
 	default: refuse(req, NVME_INVALID_FIELD); return;
 	}
+	/* the result is all there is: a host that describes data, too, must not get what the buffer had before */
+	uroce_nvmf_request_reply(req, NULL, 0, 0);
 	uroce_nvmf_request_finish_with(req, NVME_SUCCESS, result);
 }
 
