@@ -81,6 +81,9 @@ add_host(const struct parse *p, const char *arg)
 
 	if (ret != 0)
 		return ret;
+	for (unsigned int i = 0; i < o->nb_hosts; i++)
+		if (strcmp(o->hosts[i].nqn, arg) == 0) /* the keys of only one would count */
+			return wrong(p, "--allow-host %s: it is given twice: leave one out", arg);
 	if (o->nb_hosts == RTE_DIM(o->hosts))
 		return wrong(p, "--allow-host %s: there are more than %u: leave this one out", arg, o->nb_hosts);
 	o->hosts[o->nb_hosts++].nqn = arg;

@@ -80,6 +80,7 @@ test_refused(void **state)
 		{ "--addr 10.0.0.1/24 --namespace", "--namespace needs a value" },
 		{ "--addr 10.0.0.1/24 --namespace a b", "'b'" },
 		{ "--no-huge", "--no-huge" },
+		{ "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --allow-host nqn.x", "given twice" },
 		{ "--addr 10.0.0.1/24 --namespace a --host-key DHHC-1:00:AAAA:", "put --allow-host before it" },
 		{ "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --host-key DHHC-1:00:AAAA:", "--host-key: this is no secret" },
 		{ "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --host-key @/no-file", "--host-key @/no-file" },
