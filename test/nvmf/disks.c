@@ -184,6 +184,17 @@ test_failed_flush(void **state)
 	assert_int_equal(write_blocks(0, 8, 1), NVME_SUCCESS); /* without a promise */
 }
 
+/* A write with FUA flushes the page cache, and its error is not reported again. */
+static void
+test_failed_fua(void **state)
+{
+	replace("/proc/self/mem");
+	memset(h.data, 1, BLOCK);
+	assert_int_equal(run(NVME_IO_WRITE, 0, 1, NVME_CONTROL_FUA), NVME_WRITE_FAULT);
+	replace(file);
+	assert_int_equal(run(NVME_IO_FLUSH, 0, 0, 0), NVME_WRITE_FAULT);
+}
+
 UROCE_TESTS(nvmf_disks)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +203,7 @@ UROCE_TESTS(nvmf_disks)
 		cmocka_unit_test_setup_teardown(test_short, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failed_flush, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_failed_fua, setup, teardown),
 	};
 
 	test_eal_init(NULL);

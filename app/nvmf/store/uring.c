@@ -5,6 +5,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/falloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,10 +96,19 @@ flush_error(const struct nvmf_io *io)
 	return io->kind == NVMF_IO_FLUSH || io->fua ? __atomic_load_n(&io->ns->flush_error, __ATOMIC_RELAXED) : 0;
 }
 
+/* May this error concern writes that were acknowledged before? RWF_DSYNC reports those of the page cache, too. */
+static bool
+is_flush_error(const struct nvmf_io *io, int error)
+{
+	if (io->kind != NVMF_IO_WRITE || !io->fua)
+		return io->kind == NVMF_IO_FLUSH;
+	return error == -EIO && (fcntl(io->ns->fd, F_GETFL) & O_DIRECT) == 0;
+}
+
 static void
 keep_error(const struct nvmf_io *io, int error)
 {
-	if (io->kind != NVMF_IO_FLUSH || __atomic_exchange_n(&io->ns->flush_error, error, __ATOMIC_RELAXED) != 0)
+	if (!is_flush_error(io, error) || __atomic_exchange_n(&io->ns->flush_error, error, __ATOMIC_RELAXED) != 0)
 		return;
 	fprintf(stderr, "%s: namespace %u: a flush has failed: %s: hosts may have lost data; flushes fail until a restart\n",
 		uroce_app_name, io->ns->nsid, strerror(-error));
