@@ -57,17 +57,19 @@ answer(struct uroce_engine *e, struct uroce_qp *qp)
 	attend(e, qp);
 }
 
-/* Answer the doorbells of a thread domain. A QP may have moved to another engine meanwhile. */
+/* Answer the doorbells of a thread domain. A QP may have moved to another engine meanwhile, whose thread may sleep. */
 static inline void
 bells_answer(struct uroce_engine *e, struct uroce_bells *bells)
 {
 	struct uroce_qp *qp;
 
 	while ((qp = uroce_bells_pop(bells)) != NULL) {
-		if (likely(uroce_qp_engine(qp) == e))
+		if (likely(uroce_qp_engine(qp) == e)) {
 			attend(e, qp);
-		else
+		} else {
 			uroce_engine_doorbell(qp);
+			qp->dev->ops.worker->wake(qp->dev);
+		}
 	}
 }
 

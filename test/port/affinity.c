@@ -16,6 +16,7 @@
 
 #include "eal.h"
 #include "groups.h"
+#include "port/sleep/wake.h"
 #include "port/worker/pool.h"
 #include "port/worker/worker.h"
 #include "rings.h"
@@ -202,8 +203,8 @@ test_doorbells(void **state)
 	assert_int_equal(uroce_dealloc_td(td), 0);
 }
 
-/* A thread that posts while its QP moves may ring at the previous worker. A QP that is destroyed then leaves nothing
- * there. */
+/* A thread that posts while its QP moves may ring at the previous worker. That wakes the thread of the new one, and a QP
+ * that is destroyed then leaves nothing there. */
 static void
 test_late_doorbell(void **state)
 {
@@ -215,6 +216,12 @@ test_late_doorbell(void **state)
 	struct ibv_qp *qp = qp_create(f, parent, 0, 0, IBV_QPT_RC);
 
 	assert_int_equal(uroce_qp_move(qp, f->workers[1]), 0);
+	uroce_worker_poll(f->workers[1]);
+	f->workers[1]->sleep = UROCE_SLEEP_LONG;
+	assert_true(uroce_bells_push(bells, uroce_qp_of(qp)));
+	uroce_worker_poll(f->workers[0]);
+	assert_true(uroce_engine_has_doorbells(&f->workers[1]->engine));
+	assert_int_equal(f->workers[1]->sleep, UROCE_AWAKE);
 	assert_true(uroce_bells_push(bells, uroce_qp_of(qp)));
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 	assert_true(uroce_bells_is_empty(bells));
