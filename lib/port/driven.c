@@ -50,6 +50,15 @@ poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t
 	return uroce_worker_poll_any_thread(w);
 }
 
+static bool
+has(const struct uroce_port *port, const struct uroce_worker *w)
+{
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
+		if (uroce_port_worker(port, i) == w)
+			return true;
+	return false;
+}
+
 /* Poll the worker w. If that finds nothing, check the worker that hands frames over to it, and one of the others, a
  * different one each time. Their threads write the time of each round, so reading it costs both threads a cache miss:
  * check in some of the rounds only. */
@@ -64,7 +73,8 @@ poll_one(const struct uroce_port *port, struct uroce_worker *w)
 		return n;
 	rounds = __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED);
 	feeder = __atomic_load_n(&w->feeder, __ATOMIC_RELAXED);
-	if (feeder != NULL && rounds % UROCE_FEEDER_ROUNDS == 0)
+	/* a feeder by another port may have been destroyed with that port */
+	if (feeder != NULL && rounds % UROCE_FEEDER_ROUNDS == 0 && has(port, feeder))
 		n = poll_for_others(w, feeder, UROCE_FEEDER_NS);
 	if (rounds % UROCE_HELP_ROUNDS == 0)
 		n += poll_for_others(w, uroce_port_worker(port, ++helped % uroce_port_queues(port)), UROCE_HELP_NS);

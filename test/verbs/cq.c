@@ -291,6 +291,7 @@ test_moved(void **state)
 	uroce_cq_moved(cq, 1, a, b);
 	assert_true(is_owned_by(cq, 1));
 	uroce_cq_detach(cq, b);
+	assert_null(uroce_cq_producer(cq)); /* b may be freed */
 	assert_int_equal(uroce_destroy_cq(&cq->ibv), 0);
 }
 

@@ -196,8 +196,9 @@ uroce_cq_detach(struct uroce_cq *cq, struct uroce_engine *engine)
 {
 	pthread_mutex_lock(&cq->ibv.mutex);
 	RTE_VERIFY(cq->refs > 0);
-	cq->refs--;
 	cq->producer_refs -= engine == cq->producer && cq->producer_refs > 0;
+	if (--cq->refs == 0) /* the engine may be freed before there is another */
+		__atomic_store_n(&cq->producer, NULL, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
 
