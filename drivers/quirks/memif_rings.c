@@ -70,6 +70,7 @@ static struct connection {
 static struct connection *
 connection_of(int fd, bool create)
 {
+	static unsigned int oldest;
 	struct connection *unused = NULL;
 
 	for (unsigned int i = 0; i < RTE_DIM(connections); i++) {
@@ -81,8 +82,10 @@ connection_of(int fd, bool create)
 		if (connections[i].fd == 0 && unused == NULL)
 			unused = &connections[i];
 	}
-	if (!create || unused == NULL)
+	if (!create)
 		return NULL;
+	if (unused == NULL) /* the oldest was set up long ago */
+		unused = &connections[oldest++ % RTE_DIM(connections)];
 	*unused = (struct connection){ .fd = fd };
 	return unused;
 }
