@@ -66,7 +66,7 @@ static struct connection {
 	unsigned int rings[DIRECTIONS];
 } connections[RTE_MAX_ETHPORTS];
 
-/* The descriptor's connection; with `create` a new one. @return NULL: there is none, or there are too many */
+/* The descriptor's connection; with `create` a new one. @return NULL: there is none */
 static struct connection *
 connection_of(int fd, bool create)
 {
