@@ -39,7 +39,7 @@ struct uroce_rcu_driver {
 extern struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
 /* The reader that this thread is during its poll; UROCE_RCU_NOBODY: none. No other thread is that reader, so this
  * thread may write what belongs to it. */
-extern __thread unsigned int uroce_rcu_self __attribute__((tls_model("initial-exec")));
+extern __thread unsigned int uroce_rcu_self;
 /* The kernel has no membarrier(2): a reader that leaves a driver executes the barrier itself. Constant. */
 extern bool uroce_rcu_has_no_membarrier;
 
