@@ -18,7 +18,7 @@ FIO = ('fio --name=%s --rw=randrw --bsrange=4k-1m --ioengine=io_uring --direct=1
 KILLS = 20
 CABLE_S = (1, 10, 60)
 LOSS = 0.01
-SHORT_S = 15            # a keep-alive that the guest can keep on a busy machine
+SHORT_S = 10            # a keep-alive that the guest can keep on a busy machine
 TREE = ('(cd %s && for i in $(seq 24); do mkdir -p d$i && dd if=/dev/urandom of=d$i/f bs=$((i * 7))k count=3 2>/dev/null '
         '|| exit 1; done; find . -type f -exec sha256sum {} + >/tmp/sums)')
 EXT4 = '/bin/mke2fs -q -F -t ext4'      # without the path, it is busybox's
@@ -97,13 +97,19 @@ def trim(b):
     b.disconnect()
 
 
-def begin_fio(b, megabytes, loops):
-    """Let fio write, fsync and verify files of a new ext4 in the background. With all its commands at the target, the
-    guest notices only by the keep-alive that the target is gone."""
+def begin_fio(b):
+    """Let fio write, fsync and verify files of a new ext4 in the background, again and again until end_fio(). With all its
+    commands at the target, the guest notices only by the keep-alive that the target is gone."""
     b.connect(2, keep_alive=SHORT_S)
     b.sh('mkdir -p %s; %s %s && mount %s %s' % (MOUNT, EXT4, DISK, DISK, MOUNT))
-    b.sh('(%s --directory=%s --size=%dm --fsync=16 --iodepth=4 --loops=%d; echo $? >/tmp/fio.rc) >/dev/null 2>&1 &' % (
-        FIO % ('files', 'crc32c'), MOUNT, megabytes, loops))
+    b.sh('(rc=0; while test ! -e /tmp/stop; do %s --directory=%s --size=24m --fsync=16 --iodepth=4 || { rc=1; break; }; '
+         'done; echo $rc >/tmp/fio.rc) >/dev/null 2>&1 &' % (FIO % ('files', 'crc32c'), MOUNT))
+
+
+def fio_writes(b):
+    """Wait until fio has written some more."""
+    before = writes(b)
+    b.wait('fio writes', lambda: fio_ended(b) or writes(b) > before + 64)
 
 
 def fio_ended(b):
@@ -111,8 +117,9 @@ def fio_ended(b):
 
 
 def end_fio(b):
+    b.sh('touch /tmp/stop')
     b.wait('the end of fio', lambda: fio_ended(b), 1200)
-    if b.sh('cat /tmp/fio.rc; rm /tmp/fio.rc').strip() != '0':
+    if b.sh('cat /tmp/fio.rc; rm /tmp/fio.rc /tmp/stop').strip() != '0':
         raise Failure('fio: %s' % b.sh('cat /tmp/fio.log')[-800:])
     b.sh('umount %s && e2fsck -fn %s' % (MOUNT, DISK))
     b.no_io_error()
@@ -120,16 +127,11 @@ def end_fio(b):
 
 
 def kill_target(b):
-    """Each kill comes while fio has I/O in flight; fio ends only after the last one."""
-    begin_fio(b, 24, 1000)
+    begin_fio(b)
     for _ in range(KILLS):
-        before = writes(b)
-        b.wait('fio writes', lambda: writes(b) > before + 64)
+        fio_writes(b)
         b.target.restart()
-        b.wait_live()
-        if fio_ended(b):
-            break
-    b.sh('killall -INT fio')
+    fio_writes(b)
     end_fio(b)
 
 
@@ -149,17 +151,14 @@ def kill_guest(b):
 
 
 def cables(b):
-    begin_fio(b, 24, 1000)
+    begin_fio(b)
     for seconds in CABLE_S:
-        before = writes(b)
-        b.wait('fio writes', lambda: writes(b) > before + 64)
+        fio_writes(b)
         b.wire.cut = True
         b.sh('sleep %d' % seconds)
         b.wire.cut = False
         b.wait_live()
-    before = writes(b)
-    b.wait('fio writes again', lambda: writes(b) > before + 64)
-    b.sh('killall -INT fio')
+    fio_writes(b)
     end_fio(b)
 
 
