@@ -24,7 +24,8 @@
 static int
 parse(struct nvmf_options *o, char *error, size_t room, const char *line)
 {
-	char *argv[32] = { (char *)(uintptr_t)"uroce-nvmf" }, copy[1024];
+	static char copy[1024];	/* the options refer to it */
+	char *argv[32] = { (char *)(uintptr_t)"uroce-nvmf" };
 	int argc = 1;
 
 	snprintf(copy, sizeof(copy), "%s", line);
