@@ -186,12 +186,15 @@ static struct uroce_worker *
 choose_home(const struct uroce_port *port, struct uroce_worker *best)
 {
 	struct uroce_worker *w = least_used(port, best);
+	void *last_home;
 
 	pthread_once(&at_end_once, at_end_init);
-	if (home != NULL)
-		leave_home(pthread_getspecific(at_end));
-	__atomic_fetch_add(&threads[w->index], 1, __ATOMIC_RELAXED);
-	(void)pthread_setspecific(at_end, (void *)(w->index + (uintptr_t)1));
+	last_home = pthread_getspecific(at_end);
+	if (last_home != NULL)
+		leave_home(last_home);
+	/* without memory for it, the thread does not count */
+	if (pthread_setspecific(at_end, (void *)(w->index + (uintptr_t)1)) == 0)
+		__atomic_fetch_add(&threads[w->index], 1, __ATOMIC_RELAXED);
 	home = w;
 	return w;
 }

@@ -25,12 +25,24 @@ wanted(const struct uroce_qp *qp)
 	return e;
 }
 
+static void
+give_up(struct uroce_cq *cq, struct uroce_engine *e)
+{
+	if (cq != NULL)
+		(void)__atomic_compare_exchange_n(&cq->place.wanted, &e, NULL, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void
 uroce_driven_settle(struct ibv_qp *ibv)
 {
 	struct uroce_qp *qp = uroce_qp_of(ibv);
 	struct uroce_engine *e = wanted(qp);
 
-	if (unlikely(e != NULL && e != uroce_qp_engine(qp)))
-		(void)uroce_qp_move(ibv, uroce_worker_of(e));	/* fails after a restart of the port without it */
+	if (likely(e == NULL || e == uroce_qp_engine(qp)))
+		return;
+	if (uroce_qp_move(ibv, uroce_worker_of(e)) != 0) {
+		/* since a restart the port is without the worker */
+		give_up(uroce_cq_of(qp->ibv.send_cq), e);
+		give_up(uroce_cq_of(qp->ibv.recv_cq), e);
+	}
 }
