@@ -93,7 +93,7 @@ make_mr(struct fuzz_input *in, unsigned int i)
 	if (pd == NULL)
 		return;
 	if ((how & 2) != 0)
-		addr = (uint8_t *)(uintptr_t)((uint64_t)fuzz_u8(in) << 40); /* not mapped */
+		addr = (uint8_t *)(uintptr_t)((fuzz_u8(in) | UINT64_C(0x80)) << 40); /* the kernel's: not mapped */
 	switch (how >> 4) {
 	case 0: objects.mrs[i] = uroce_alloc_null_mr(pd); break;
 	case 1: objects.mrs[i] = uroce_reg_mr_iova(pd, addr, length, fuzz_u64(in), access); break;
