@@ -28,15 +28,6 @@ next_worker(struct uroce_port *port)
 	return w;
 }
 
-bool
-uroce_port_has_worker(const struct uroce_port *port, const struct uroce_worker *w)
-{
-	for (unsigned int i = 0; i < port->nb_queues; i++)
-		if (port->queues[i].worker == w)
-			return true;
-	return false;
-}
-
 static struct uroce_worker *
 worker_of_vector(const struct uroce_port *port, uint32_t vector)
 {

@@ -19,7 +19,7 @@
 #include "verbs/cq/cq.h"
 
 static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: number of threads whose home is this worker */
-static __thread const struct uroce_worker *home;	/* worker of its QPs, perhaps destroyed; NULL: none yet */
+static __thread struct uroce_worker *home;	/* worker of its QPs, perhaps destroyed; NULL: none yet */
 static __thread struct uroce_worker *last;	/* worker that this thread has polled for a CQ; NULL: none yet */
 static __thread unsigned int helped;	/* queue of the other worker that this thread has checked last */
 static pthread_key_t at_end;
@@ -50,15 +50,6 @@ poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t
 	return uroce_worker_poll_any_thread(w);
 }
 
-static bool
-has(const struct uroce_port *port, const struct uroce_worker *w)
-{
-	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
-		if (uroce_port_worker(port, i) == w)
-			return true;
-	return false;
-}
-
 /* Poll the worker w. If that finds nothing, check the worker that hands frames over to it, and one of the others, a
  * different one each time. Their threads write the time of each round, so reading it costs both threads a cache miss:
  * check in some of the rounds only. */
@@ -74,7 +65,7 @@ poll_one(const struct uroce_port *port, struct uroce_worker *w)
 	rounds = __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED);
 	feeder = __atomic_load_n(&w->feeder, __ATOMIC_RELAXED);
 	/* a feeder by another port may have been destroyed with that port */
-	if (feeder != NULL && rounds % UROCE_FEEDER_ROUNDS == 0 && has(port, feeder))
+	if (feeder != NULL && rounds % UROCE_FEEDER_ROUNDS == 0 && uroce_port_has_worker(port, feeder))
 		n = poll_for_others(w, feeder, UROCE_FEEDER_NS);
 	if (rounds % UROCE_HELP_ROUNDS == 0)
 		n += poll_for_others(w, uroce_port_worker(port, ++helped % uroce_port_queues(port)), UROCE_HELP_NS);
@@ -202,8 +193,5 @@ choose_home(const struct uroce_port *port, struct uroce_worker *best)
 struct uroce_worker *
 uroce_driven_home(const struct uroce_port *port, struct uroce_worker *best)
 {
-	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
-		if (uroce_port_worker(port, i) == home)
-			return uroce_port_worker(port, i);
-	return choose_home(port, best);
+	return uroce_port_has_worker(port, home) ? home : choose_home(port, best);
 }

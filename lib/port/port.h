@@ -186,6 +186,17 @@ uroce_port_worker(const struct uroce_port *port, unsigned int i)
 	return __atomic_load_n(&queues[i].worker, __ATOMIC_RELAXED);
 }
 
+/** Does the worker drive a queue of the port? Unless under engines_lock, a restart may change the answer.
+ * @param w	may be any pointer */
+static inline bool
+uroce_port_has_worker(const struct uroce_port *port, const struct uroce_worker *w)
+{
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++)
+		if (uroce_port_worker(port, i) == w)
+			return true;
+	return false;
+}
+
 /** Have worker 0 run uroce_port_upkeep() at when_ns or earlier. Any thread. */
 static inline void
 uroce_port_upkeep_by(struct uroce_port *port, uint64_t when_ns)

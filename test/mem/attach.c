@@ -139,8 +139,8 @@ test_no_iova(void **state)
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 
-/* Workers count for themselves, whoever has attached the mbuf; other threads count in the region. A later region in the
- * same slot begins with none. */
+/* A worker counts the mbufs that it attaches and those that it frees; other threads count in the region. A later region
+ * in the same slot begins with none. */
 static void
 test_workers_count(void **state)
 {

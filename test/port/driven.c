@@ -321,30 +321,52 @@ static void
 test_shares_a_queue(void **state)
 {
 	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1, .poll_progress = 1 };
-	struct ibv_context *a, *b;
 	struct net net = { 0 };
 
 	test_rings_create_pair(&net.wire[0], &net.wire[1]);
-	net_create_workers(&net, 2);
-	a = uroce_open_port(net.wire[0].port_id, &conf, net.workers, 2);
-	b = uroce_open_port(net.wire[1].port_id, &conf, net.workers, 1);
-	assert_non_null(a);
-	assert_non_null(b);
-	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
-	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	end_open_on(&net.ends[0], a, END_MEMORY_DPDK, 1); /* the worker without a queue */
-	end_open(&net.ends[1], b, END_MEMORY_DPDK);
-	net_connect(&net);
-	net_run_operations(&net);
-	assert_true(test_counter(a, "handed_over") > 0);
-	for (unsigned int i = 0; i < 2; i++)
-		end_close(&net.ends[i]);
-	assert_int_equal(uroce_close_device(a), 0);
-	assert_int_equal(uroce_close_device(b), 0);
-	net_destroy_workers(&net);
-	rte_eth_dev_close(net.wire[1].port_id);
-	test_rings_destroy(&net.wire[0]);
-	assert_int_equal(uroce_pools_retired(), 0);
+	net_run_handed_over(&net, &conf);
+}
+
+/* A worker of another port has handed frames over, and may be gone with that port: it is not polled. */
+static void
+test_foreign_feeder(void **state)
+{
+	struct fixture *f = *state;
+	struct uroce_worker *foreign = uroce_create_worker(-1);
+	struct ibv_qp *qp = qp_create(f, f->cqs[1], f->cqs[1]);
+
+	assert_non_null(foreign);
+	f->workers[1]->feeder = foreign;
+	test_clock_slow();
+	test_clock_advance(1000 * UROCE_HELP_NS);
+	for (unsigned int i = 0; i < 2 * UROCE_FEEDER_ROUNDS; i++)
+		poll_empty(f->cqs[1]);
+	assert_int_equal(foreign->load.rounds, 0);
+	f->workers[1]->feeder = f->workers[2];
+	rounds(f, 2);
+	for (unsigned int i = 0; i < 2 * UROCE_FEEDER_ROUNDS; i++)
+		poll_empty(f->cqs[1]);
+	assert_true(rounds(f, 2) > 0);
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+	assert_int_equal(uroce_destroy_worker(foreign), 0);
+}
+
+/* A restart of the port has taken away the worker that a QP was to move to. */
+static void
+test_wanted_worker_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	struct uroce_worker *gone = uroce_create_worker(-1);
+	struct ibv_qp *qp = qp_create(f, f->cqs[0], f->cqs[0]);
+	struct uroce_worker *w = uroce_qp_worker(qp);
+
+	assert_non_null(gone);
+	uroce_cq_of(f->cqs[0])->place.wanted = &gone->engine;
+	uroce_driven_settle(qp);
+	assert_null(uroce_cq_of(f->cqs[0])->place.wanted);
+	assert_ptr_equal(uroce_qp_worker(qp), w);
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+	assert_int_equal(uroce_destroy_worker(gone), 0);
 }
 
 /* Only a port that the application drives may have fewer queues than workers. */
@@ -426,6 +448,8 @@ UROCE_TESTS(port_driven)
 		cmocka_unit_test_setup_teardown(test_vectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_polling_thread_gets_the_qps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_named_worker_keeps_the_qps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_foreign_feeder, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wanted_worker_is_gone, setup, teardown),
 		cmocka_unit_test(test_shares_a_queue),
 		cmocka_unit_test(test_refuses_to_share),
 		cmocka_unit_test(test_sends_by_turns),

@@ -25,30 +25,10 @@ static void
 test_handover(void **state)
 {
 	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
-	struct ibv_context *a, *b;
 	struct net net = { 0 };
 
 	test_rings_create_funnel(&net.wire[0], &net.wire[1]);
-	net_create_workers(&net, 2);
-	a = uroce_open_port(net.wire[0].port_id, &conf, net.workers, 2);
-	b = uroce_open_port(net.wire[1].port_id, &conf, &net.workers[1], 1);
-	assert_non_null(a);
-	assert_non_null(b);
-	assert_int_equal(uroce_add_address(a, "10.0.0.1/24"), 0);
-	assert_int_equal(uroce_add_address(b, "10.0.0.2/24"), 0);
-	end_open_on(&net.ends[0], a, END_MEMORY_DPDK, 1);
-	end_open(&net.ends[1], b, END_MEMORY_DPDK);
-	net_connect(&net);
-	net_run_operations(&net);
-	assert_true(test_counter(a, "handed_over") > 0);
-	for (unsigned int i = 0; i < 2; i++)
-		end_close(&net.ends[i]);
-	assert_int_equal(uroce_close_device(a), 0);
-	assert_int_equal(uroce_close_device(b), 0);
-	net_destroy_workers(&net);
-	rte_eth_dev_close(net.wire[1].port_id);
-	test_rings_destroy(&net.wire[0]);
-	assert_int_equal(uroce_pools_retired(), 0);
+	net_run_handed_over(&net, &conf);
 }
 
 /* Poll some workers until a completion comes. @return false after many polls */

@@ -62,5 +62,8 @@ void net_close(struct net *net);
 void net_expect_ok(struct net *net, struct end *e, enum ibv_wc_opcode opcode);
 /** SEND, WRITE, READ and an atomic in one direction, a WRITE in the other. */
 void net_run_operations(struct net *net);
+/** All operations between a device with two workers, whose QP is on the second one, and a device with one. The frames
+ * to the former must arrive at its first worker. The wire exists; closes everything. */
+void net_run_handed_over(struct net *net, const struct uroce_port_conf *conf);
 
 #endif /* UROCE_TEST_PORT_NET_H */

@@ -20,6 +20,7 @@
 
 #include "base/dpdk_compat.h"
 #include "nic.h"
+#include "rings.h"
 
 #define RING_FRAMES 4096
 #define IB_BTH_TYPE ((int)UROCE_FLOW_BTH)
@@ -391,19 +392,6 @@ distribute(uint16_t port_id, uint16_t queue, struct rte_mbuf *frames[], uint16_t
 	return n;
 }
 
-static struct rte_ring *
-ring_create(void)
-{
-	static unsigned int sequence;
-	char name[RTE_RING_NAMESIZE];
-	struct rte_ring *ring;
-
-	snprintf(name, sizeof(name), "nic_%u", sequence++);
-	ring = rte_ring_create(name, RING_FRAMES, SOCKET_ID_ANY, 0);
-	assert_non_null(ring);
-	return ring;
-}
-
 static void
 nic_init(struct nic *nic, unsigned int queues)
 {
@@ -414,9 +402,9 @@ nic_init(struct nic *nic, unsigned int queues)
 	nic->reta_size = NIC_RETA;
 	nic->takes = NIC_TAKES_UDP | NIC_TAKES_RAW | NIC_TAKES_BTH;
 	nic->room = NIC_RULES;
-	nic->in = ring_create();
+	nic->in = test_ring_create(RING_FRAMES);
 	for (unsigned int i = 0; i < queues; i++)
-		nic->rx[i] = ring_create();
+		nic->rx[i] = test_ring_create(RING_FRAMES);
 }
 
 static void

@@ -17,15 +17,15 @@
 
 #include "rings.h"
 
-static struct rte_ring *
-ring_create(void)
+struct rte_ring *
+test_ring_create(unsigned int frames)
 {
 	static unsigned int sequence;
 	char name[RTE_RING_NAMESIZE];
 	struct rte_ring *ring;
 
 	snprintf(name, sizeof(name), "test_%u", sequence++);
-	ring = rte_ring_create(name, TEST_RING_FRAMES, SOCKET_ID_ANY, 0);
+	ring = rte_ring_create(name, frames, SOCKET_ID_ANY, 0);
 	assert_non_null(ring);
 	return ring;
 }
@@ -59,8 +59,8 @@ test_rings_create(struct test_rings *r, unsigned int queues)
 	memset(r, 0, sizeof(*r));
 	r->queues = queues;
 	for (unsigned int i = 0; i < queues; i++) {
-		r->rx[i] = ring_create();
-		r->tx[i] = ring_create();
+		r->rx[i] = test_ring_create(TEST_RING_FRAMES);
+		r->tx[i] = test_ring_create(TEST_RING_FRAMES);
 	}
 	port_create(r);
 }
@@ -79,8 +79,8 @@ test_rings_create_wide(struct test_rings *a, struct test_rings *b, unsigned int 
 	a->queues = queues;
 	b->queues = queues;
 	for (unsigned int i = 0; i < queues; i++) {
-		a->rx[i] = ring_create();
-		b->rx[i] = ring_create();
+		a->rx[i] = test_ring_create(TEST_RING_FRAMES);
+		b->rx[i] = test_ring_create(TEST_RING_FRAMES);
 	}
 	for (unsigned int i = 0; i < queues; i++) {
 		a->tx[i] = b->rx[0];
@@ -98,8 +98,8 @@ test_rings_create_parallel(struct test_rings *a, struct test_rings *b, unsigned 
 	a->queues = queues;
 	b->queues = queues;
 	for (unsigned int i = 0; i < queues; i++) {
-		a->rx[i] = b->tx[i] = ring_create();
-		b->rx[i] = a->tx[i] = ring_create();
+		a->rx[i] = b->tx[i] = test_ring_create(TEST_RING_FRAMES);
+		b->rx[i] = a->tx[i] = test_ring_create(TEST_RING_FRAMES);
 	}
 	port_create(a);
 	port_create(b);
@@ -124,8 +124,8 @@ test_rings_create_funnel(struct test_rings *a, struct test_rings *b)
 	a->queues = 2;
 	b->queues = 1;
 	for (unsigned int i = 0; i < 2; i++)
-		a->rx[i] = ring_create();
-	a->tx[0] = ring_create();
+		a->rx[i] = test_ring_create(TEST_RING_FRAMES);
+	a->tx[0] = test_ring_create(TEST_RING_FRAMES);
 	a->tx[1] = a->tx[0];
 	b->rx[0] = a->tx[0];
 	b->tx[0] = a->rx[0];

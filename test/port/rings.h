@@ -24,6 +24,8 @@ struct test_rings {
 };
 
 /** Create a port whose queues are rings of the test. */
+/** @return a ring with a name of its own */
+struct rte_ring *test_ring_create(unsigned int frames);
 void test_rings_create(struct test_rings *r, unsigned int queues);
 /** Create two connected ports: a has two queues, sends on both, and receives on the first only; b has one queue. */
 void test_rings_create_funnel(struct test_rings *a, struct test_rings *b);

@@ -197,6 +197,21 @@ sides_poll(void)
 }
 
 void
+sides_datagrams(struct side *from, unsigned int n, unsigned int each, struct ibv_ah *ah, void (*poll)(void))
+{
+	struct side *to = &sides[from == &sides[0]];
+
+	to->received = 0;
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int k = 0; k < each; k++) {
+			side_receive_post(to, i);
+			side_send_post(from, i, 100, ah);
+		}
+	while (to->received < n * each)
+		poll();
+}
+
+void
 sides_traffic(unsigned int first, unsigned int n)
 {
 	sides[0].sent = sides[0].received = sides[1].sent = sides[1].received = 0;

@@ -58,6 +58,8 @@ void side_take_completions(struct side *s);
 
 /** Poll all workers once, and take completions. */
 void sides_poll(void);
+/** Send `each` datagrams from QP 0 to n - 1 to their peers, and receive them all. */
+void sides_datagrams(struct side *from, unsigned int n, unsigned int each, struct ibv_ah *ah, void (*poll)(void));
 /** Send a message of each QP from `first` on, in both directions. */
 void sides_traffic(unsigned int first, unsigned int n);
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Steering between two devices with several workers each, on ports that distribute frames as NICs do: which frames
- * reach their QP's worker by RSS, which by flow rules; and that the hand-over of all others loses nothing.
+ * reach their QP's worker by RSS, which by flow rules. steer_inbox.c: full inboxes.
  */
 
 #include <errno.h>
@@ -135,22 +135,6 @@ test_qpns_ipv6(void **state)
 	sides_expect_all_steered();
 }
 
-/* Send datagrams from QP 0 to n - 1 to their peers, and receive them all. */
-static void
-datagrams(struct side *from, unsigned int n, unsigned int each, struct ibv_ah *ah, void (*poll)(void))
-{
-	struct side *to = &sides[from == &sides[0]];
-
-	to->received = 0;
-	for (unsigned int i = 0; i < n; i++)
-		for (unsigned int k = 0; k < each; k++) {
-			side_receive_post(to, i);
-			side_send_post(from, i, 100, ah);
-		}
-	while (to->received < n * each)
-		poll();
-}
-
 /* So do datagrams, from any number of peers. */
 static void
 test_datagrams(void **state)
@@ -162,8 +146,8 @@ test_datagrams(void **state)
 	sides_connect(IBV_QPT_UD, SIDE_QPS, GID_IPV4, 0);
 	assert_int_equal(uroce_query_gid(sides[1].context, 1, GID_IPV4, &attr.grh.dgid), 0);
 	assert_non_null(ah = uroce_create_ah(sides[0].pd, &attr));
-	datagrams(&sides[0], 1, 1, ah, sides_poll);
-	datagrams(&sides[0], SIDE_QPS, 4, ah, sides_poll);
+	sides_datagrams(&sides[0], 1, 1, ah, sides_poll);
+	sides_datagrams(&sides[0], SIDE_QPS, 4, ah, sides_poll);
 	assert_int_equal(side_counter(1, "handed_over"), 0);
 	assert_int_equal(side_counter(1, "steered"), 1 + 4 * SIDE_QPS);
 	sides_expect_nothing_lost();
@@ -535,109 +519,6 @@ test_telemetry_of_others(void **state)
 	telemetry_expect("/uroce/info,uroce0", "\"flow_rule_kind\":\"none\",\"flow_rules\":0");
 }
 
-/* ---- Hand-over -------------------------------------------------------------------------------------------------- */
-
-static unsigned int held; /* polls after which frames waited for an inbox */
-
-/* All frames land in the queue of worker 0, and the inboxes of the other workers are small. Worker 0 is polled most. */
-static void
-poll_unevenly(void)
-{
-	for (unsigned int k = 0; k < 2; k++) {
-		for (unsigned int i = 0; i < 8; i++)
-			uroce_worker_poll(sides[k].workers[0]);
-		held += uroce_port_of_context(sides[k].context)->queues[0].handover.count != 0;
-		test_poll(sides[k].workers, SIDE_WORKERS, 1);
-		side_take_completions(&sides[k]);
-	}
-}
-
-static void
-without_rss(void)
-{
-	held = 0;
-	for (unsigned int k = 0; k < 2; k++) {
-		sides[k].nic.types = 0;
-		sides[k].nic.takes = 0;
-	}
-	sides_open(UROCE_MIN_INBOX_FRAMES);
-}
-
-/* Full inboxes delay frames, and lose none: reliable QPs retransmit nothing. */
-static void
-test_full_inbox(void **state)
-{
-	without_rss();
-	sides_connect(IBV_QPT_RC, SIDE_QPS, GID_IPV4, 0);
-	sides_traffic(0, SIDE_QPS);
-	sides[0].received = 0;
-	for (unsigned int i = 0; i < SIDE_QPS; i++)
-		for (unsigned int n = 0; n < 32; n++) {
-			side_receive_post(&sides[0], i);
-			side_send_post(&sides[1], i, SIDE_BYTES, NULL);
-		}
-	while (sides[0].received < 32 * SIDE_QPS)
-		poll_unevenly();
-	assert_true(held > 0);
-	assert_true(side_counter(0, "handed_over") > 32 * SIDE_QPS);
-	sides_expect_nothing_lost();
-}
-
-/* Datagrams, which nothing would retransmit. */
-static void
-test_full_inbox_datagrams(void **state)
-{
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = GID_IPV4 } };
-	struct ibv_ah *ah;
-
-	without_rss();
-	sides_connect(IBV_QPT_UD, SIDE_QPS, GID_IPV4, 0);
-	assert_int_equal(uroce_query_gid(sides[0].context, 1, GID_IPV4, &attr.grh.dgid), 0);
-	assert_non_null(ah = uroce_create_ah(sides[1].pd, &attr));
-	datagrams(&sides[1], 1, 1, ah, sides_poll);
-	datagrams(&sides[1], SIDE_QPS, 60, ah, poll_unevenly);
-	assert_true(held > 0);
-	sides_expect_nothing_lost();
-	assert_int_equal(uroce_destroy_ah(ah), 0);
-}
-
-/* A multicast message to QPs of all workers. */
-static void
-test_full_inbox_group(void **state)
-{
-	const union ibv_gid group = { .raw = UROCE_GID_IPV4(239, 1, 2, 3) };
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .sgid_index = GID_IPV4, .dgid = group } };
-	struct ibv_sge list;
-	struct ibv_send_wr wr = { .sg_list = &list,
-				  .num_sge = 1,
-				  .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED },
-			   *bad;
-	const unsigned int messages = 60;
-	without_rss();
-	sides_connect(IBV_QPT_UD, 2 * SIDE_WORKERS, GID_IPV4, 0);
-	for (unsigned int i = 0; i < 2 * SIDE_WORKERS; i++) {
-		assert_int_equal(uroce_attach_mcast(sides[0].qps[i], &group, 0), 0);
-		for (unsigned int n = 0; n < messages; n++)
-			side_receive_post(&sides[0], i);
-	}
-	list = side_sge(&sides[1], 0, 100);
-	assert_non_null(wr.wr.ud.ah = uroce_create_ah(sides[1].pd, &attr));
-	wr.wr.ud.remote_qpn = 0xffffff;
-	wr.wr.ud.remote_qkey = SIDE_QKEY;
-	for (unsigned int n = 0; n < messages; n++)
-		assert_int_equal(uroce_post_send(sides[1].qps[0], &wr, &bad), 0);
-	while (sides[0].received < messages * 2 * SIDE_WORKERS)
-		poll_unevenly();
-	assert_true(held > 0);
-	assert_int_equal(side_counter(0, "handed_over"), messages * (SIDE_WORKERS - 1));
-	assert_int_equal(side_counter(0, "group_deliveries"), messages * 2 * SIDE_WORKERS);
-	sides_expect_nothing_lost();
-	for (unsigned int i = 0; i < 2 * SIDE_WORKERS; i++)
-		assert_int_equal(uroce_detach_mcast(sides[0].qps[i], &group, 0), 0);
-	assert_int_equal(uroce_destroy_ah(wr.wr.ud.ah), 0);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sides_setup, sides_teardown)
 
 int
@@ -658,22 +539,12 @@ main(void)
 		TEST(test_eviction),
 		TEST(test_refused),
 		TEST(test_changes),
-		TEST(test_full_inbox),
-		TEST(test_full_inbox_datagrams),
-		TEST(test_full_inbox_group),
 		TEST(test_move),
 		TEST(test_move_without_rules),
 		TEST(test_restart),
 		TEST(test_telemetry),
 		TEST(test_telemetry_of_others),
 	};
-	int ret;
 
-	if (telemetry_eal_init() != 0)
-		return 1;
-	telemetry_open();
-	ret = cmocka_run_group_tests(tests, NULL, NULL);
-	telemetry_close();
-	telemetry_eal_cleanup();
-	return ret;
+	return cmocka_run_group_tests(tests, telemetry_setup, telemetry_teardown);
 }

@@ -387,13 +387,6 @@ UROCE_TESTS(port_telemetry)
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_numbers),
 	};
-	int ret;
 
-	if (telemetry_eal_init() != 0)
-		return 1;
-	telemetry_open();
-	ret = cmocka_run_group_tests(tests, NULL, NULL);
-	telemetry_close();
-	telemetry_eal_cleanup();
-	return ret;
+	return cmocka_run_group_tests(tests, telemetry_setup, telemetry_teardown);
 }

@@ -72,6 +72,23 @@ telemetry_close(void)
 	close(fd);
 }
 
+int
+telemetry_setup(void **state)
+{
+	if (telemetry_eal_init() != 0)
+		return -1;
+	telemetry_open();
+	return 0;
+}
+
+int
+telemetry_teardown(void **state)
+{
+	telemetry_close();
+	telemetry_eal_cleanup();
+	return 0;
+}
+
 const char *
 telemetry_ask(const char *format, ...)
 {

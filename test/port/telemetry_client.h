@@ -17,6 +17,10 @@ void telemetry_eal_cleanup(void);
 void telemetry_open(void);
 void telemetry_close(void);
 
+/** EAL and a client, for all tests of a group: set-up and teardown of cmocka. */
+int telemetry_setup(void **state);
+int telemetry_teardown(void **state);
+
 /** Send a command; the format is printf's. @return the reply, valid until the next command */
 const char *telemetry_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** The reply to the command must contain this part. */

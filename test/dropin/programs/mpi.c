@@ -13,18 +13,11 @@
 
 #include <mpi.h>
 
+#include "mpi_need.h"
+
 enum { MOST_BYTES = (1 << 20) + 3, MOST_RANKS = 16, IN_FLIGHT = 32, COUNT = 5000, ROUNDS = 100 };
 
 static int rank, ranks;
-
-#define NEED(condition) \
-	do { \
-		if (!(condition)) { \
-			printf("FAIL rank %d, %s:%d: not so: %s\n", rank, __FILE__, __LINE__, #condition); \
-			fflush(stdout); \
-			MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); \
-		} \
-	} while (0)
 
 static const int sizes[] = { 0, 1, 8, 511, 1024, 4097, 65536, 300001, MOST_BYTES };
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };

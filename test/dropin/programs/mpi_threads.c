@@ -13,21 +13,14 @@
 
 #include <mpi.h>
 
+#include "mpi_need.h"
+
 enum { MOST_THREADS = 16, IN_FLIGHT = 32, ROOM = 256, SIZES = 3 };
 
 static const int sizes[SIZES] = { 8, 64, ROOM };	/* in turn; with MESSAGES only the first */
 
 static MPI_Comm communicators[MOST_THREADS];
 static int rank, messages = 3200, varies;
-
-#define NEED(condition) \
-	do { \
-		if (!(condition)) { \
-			printf("FAIL rank %d, %s:%d: not so: %s\n", rank, __FILE__, __LINE__, #condition); \
-			fflush(stdout); \
-			MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); \
-		} \
-	} while (0)
 
 static uint64_t
 word_of(int thread, int message, int from)
