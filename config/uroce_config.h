@@ -421,7 +421,8 @@
 #define UROCE_NVMF_READY_500MS 15		/* CAP.TO: longest time until a controller is ready, in 500 ms */
 #define UROCE_NVMF_IDLE_ROUNDS 1000		/* empty rounds of a single-lcore target before it yields */
 #define UROCE_NVMF_LATENCIES 24			/* classes of the latency histogram: up to 2^22 us */
-#define UROCE_NVMF_LOG_NS 1000000000ull		/* interval between lines about refused queues */
+#define UROCE_NVMF_LOG_LINES 10			/* most lines of a kind that hosts cause in ... */
+#define UROCE_NVMF_LOG_NS 1000000000ull		/* ... this interval */
 #define UROCE_NVMF_AUTH_BYTES 4096		/* longest message of authentication */
 #define UROCE_NVMF_LEAVE_S 3			/* at the end: longest wait for the hosts' connections to close */
 

@@ -5,12 +5,11 @@
  * the lists of controllers and of their queues; all else belongs to the poller of the admin queue.
  */
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller.h"
-#include "program.h"
+#include "report/log.h"
 #include "queue.h"
 #include "target.h"
 #include "request.h"
@@ -85,7 +84,8 @@ uroce_nvmf_controller_create(struct nvmf_queue *q, const struct nvme_connect_dat
 		return status;
 	}
 	if (!c->discovery)
-		fprintf(stderr, "%s: controller %u: host %s has connected\n", uroce_app_name, c->cntlid, c->hostnqn);
+		uroce_nvmf_log(NVMF_LOG_CONNECTED, "controller %u: host %s has connected", c->cntlid,
+			       uroce_nvmf_host_name(c->hostnqn));
 	return NVME_SUCCESS;
 }
 
@@ -136,7 +136,7 @@ uroce_nvmf_controller_leave(struct nvmf_controller *c, struct nvmf_queue *q)
 	if (!last)
 		return;
 	if (!c->discovery)
-		fprintf(stderr, "%s: controller %u: host %s has gone\n", uroce_app_name, c->cntlid, c->hostnqn);
+		uroce_nvmf_log(NVMF_LOG_GONE, "controller %u: host %s has gone", c->cntlid, uroce_nvmf_host_name(c->hostnqn));
 	free(c);
 }
 
@@ -237,8 +237,8 @@ uroce_nvmf_controller_look(struct nvmf_controller *c, struct nvmf_queue *q, uint
 	if (c->alive_ns == 0)
 		c->alive_ns = now_ns;
 	if (c->kato_ms != 0 && now_ns - c->alive_ns > (uint64_t)c->kato_ms * 1000000 + UROCE_NVMF_KATO_GRACE_NS) {
-		fprintf(stderr, "%s: controller %u: host %s has sent no keep-alive for %u ms: disconnecting\n",
-			uroce_app_name, c->cntlid, c->hostnqn, c->kato_ms);
+		uroce_nvmf_log(NVMF_LOG_SILENT, "controller %u: host %s has sent no keep-alive for %u ms: disconnecting",
+			       c->cntlid, uroce_nvmf_host_name(c->hostnqn), c->kato_ms);
 		c->kato_ms = 0;
 		uroce_nvmf_queue_kick(q);
 		return;

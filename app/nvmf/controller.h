@@ -69,6 +69,13 @@ uroce_nvmf_controller_lives(struct nvmf_controller *c)
 	c->alive_ns = 0; /* uroce_nvmf_controller_look() sets the time */
 }
 
+/** @return the host's NQN for the log */
+static inline const char *
+uroce_nvmf_host_name(const char *hostnqn)
+{
+	return hostnqn[0] != '\0' ? hostnqn : "(no NQN)";
+}
+
 static inline bool
 uroce_nvmf_controller_is_ready(const struct nvmf_controller *c)
 {

@@ -23,7 +23,7 @@
 #include "program.h"
 #include "signals.h"
 #include "target.h"
-#include "telemetry.h"
+#include "report/telemetry.h"
 
 #define EVENTS_US 1000 /* interval of looks at the CM's events, with pollers on other lcores */
 
@@ -97,7 +97,9 @@ subsystem_init(struct nvmf_subsystem *s, const struct nvmf_options *o)
 	snprintf(s->trsvcid, sizeof(s->trsvcid), "%u", o->port);
 	s->ipv6 = strchr(s->traddr, ':') != NULL;
 	for (unsigned int i = 0; i < o->nb_namespaces; i++)
-		if (uroce_nvmf_subsystem_add(s, o->namespaces[i]) == 0)
+		if (strcmp(o->namespaces[i], "none") == 0)
+			uroce_nvmf_subsystem_skip(s);
+		else if (uroce_nvmf_subsystem_add(s, o->namespaces[i]) == 0)
 			return -1;
 	return 0;
 }
@@ -142,6 +144,7 @@ round_of_main(struct nvmf_target *t, bool alone)
 		(void)uroce_nvmf_subsystem_resize(&t->subsystem);
 	}
 	(void)uroce_nvmf_events(t);
+	uroce_nvmf_subsystem_reclaim(&t->subsystem, t->pollers, t->nb_pollers);
 	if (!alone)
 		usleep(EVENTS_US);
 	for (unsigned int i = 0; alone && i < UROCE_NVMF_IDLE_ROUNDS; i++)
@@ -170,7 +173,7 @@ serve(struct nvmf_target *t, struct app_host *host, const struct nvmf_options *o
 
 	t->nb_pollers = alone ? 1 : n - 1;
 	for (unsigned int i = 0; ret == 0 && i < t->nb_pollers; i++)
-		ret = uroce_nvmf_poller_init(&t->pollers[i], host->devs[0].ctx, host->workers[i], i);
+		ret = uroce_nvmf_poller_init(&t->pollers[i], &t->subsystem, host->devs[0].ctx, host->workers[i], i);
 	for (unsigned int i = 0; ret == 0 && !alone && i < t->nb_pollers; i++)
 		ret = rte_eal_remote_launch(poller_main, &t->pollers[i], lcores[i + 1]);
 	if (ret == 0)

@@ -15,6 +15,7 @@
 #include "program.h"
 #include "queue.h"
 #include "request.h"
+#include "subsystem.h"
 
 #define WCS 32
 
@@ -26,12 +27,13 @@ say(const char *what, int error)
 }
 
 int
-uroce_nvmf_poller_init(struct nvmf_poller *p, struct ibv_context *device, struct uroce_worker *worker,
-		       unsigned int index)
+uroce_nvmf_poller_init(struct nvmf_poller *p, const struct nvmf_subsystem *s, struct ibv_context *device,
+		       struct uroce_worker *worker, unsigned int index)
 {
 	char name[RTE_RING_NAMESIZE];
 
 	memset(p, 0, sizeof(*p));
+	p->subsystem = s;
 	p->worker = worker;
 	p->index = index;
 	p->uring.ring.ring_fd = -1;
@@ -88,6 +90,24 @@ serve_waiting(struct nvmf_poller *p)
 	}
 }
 
+/* Namespaces have been added or removed. No command is between its search for a namespace and its use of it now. */
+static void
+see_namespaces(struct nvmf_poller *p)
+{
+	/* pairs with the release in set_namespace() */
+	uint32_t changes = __atomic_load_n(&p->subsystem->changes, __ATOMIC_ACQUIRE);
+
+	if (changes == p->seen)
+		return;
+	for (uint32_t nsid = 1; nsid <= UROCE_NVMF_MAX_NAMESPACES; nsid++) {
+		const struct nvmf_namespace *ns = uroce_nvmf_subsystem_namespace(p->subsystem, nsid);
+
+		uroce_nvmf_uring_set_file(&p->uring, nsid - 1, ns != NULL ? ns->fd : -1);
+	}
+	/* pairs with the acquire in is_used() */
+	__atomic_store_n(&p->seen, changes, __ATOMIC_RELEASE);
+}
+
 /* The rare work: new queues, and what the main thread or another poller asks of a queue. */
 static void
 look(struct nvmf_poller *p, uint64_t now_ns)
@@ -96,6 +116,7 @@ look(struct nvmf_poller *p, uint64_t now_ns)
 	void *arrival;
 
 	p->look_ns = now_ns + UROCE_NVMF_LOOK_NS;
+	see_namespaces(p);
 	if (now_ns - p->rate_ns >= 1000000000) {
 		__atomic_store_n(&p->counters.iops, p->counters.commands - p->rate_commands, __ATOMIC_RELAXED);
 		p->rate_commands = p->counters.commands;

@@ -21,6 +21,7 @@
 #include "store/uring.h"
 
 struct nvmf_queue;
+struct nvmf_subsystem;
 
 TAILQ_HEAD(nvmf_queue_list, nvmf_queue);
 
@@ -37,6 +38,7 @@ struct nvmf_counters {
 struct nvmf_poller {
 	struct uroce_worker *worker;
 	unsigned int index;
+	const struct nvmf_subsystem *subsystem;
 	struct ibv_cq *cq;
 	struct ibv_pd *pd;
 	struct nvmf_uring uring;
@@ -47,15 +49,17 @@ struct nvmf_poller {
 	uint64_t look_ns;		/* next look at what other threads have asked of the queues */
 	uint64_t now_ns;		/* time of the round */
 	uint64_t rate_ns, rate_commands;	/* time of the last count of iops, and the commands then */
-	uint64_t refusal_ns;		/* no line about a refused queue is logged until then */
 	struct nvmf_counters counters;
 	bool stop;			/* atomic */
 	unsigned int nb_queues;		/* atomic: queues that the poller has, for the choice of a poller */
+	/* poller: release, main: acquire; a removed namespace that is not used is closed */
+	uint32_t seen;			/* the subsystem's changes: no older namespace is found any more */
+	uint32_t uses[UROCE_NVMF_MAX_NAMESPACES];	/* commands that execute, by nsid - 1 */
 };
 
 /** Create a poller's objects on the device. @return 0 or -1, a message printed */
-int uroce_nvmf_poller_init(struct nvmf_poller *p, struct ibv_context *device, struct uroce_worker *worker,
-			   unsigned int index);
+int uroce_nvmf_poller_init(struct nvmf_poller *p, const struct nvmf_subsystem *s, struct ibv_context *device,
+			   struct uroce_worker *worker, unsigned int index);
 void uroce_nvmf_poller_fini(struct nvmf_poller *p);
 
 static inline void

@@ -61,6 +61,7 @@ begin(struct nvmf_request *req, struct nvmf_capsule *capsule)
 	req->data_bytes = 0;
 	req->keyed = req->invalidate = false;
 	req->at = 0;
+	req->io.ns = NULL;
 	req->started_ns = req->queue->poller->now_ns;
 	req->direction = NVME_NO_DATA;
 	status = uroce_nvmf_capsule_parse(req);
@@ -91,6 +92,19 @@ void
 uroce_nvmf_request_fetched(struct nvmf_request *req)
 {
 	execute(req);
+}
+
+void
+uroce_nvmf_request_use(struct nvmf_request *req, struct nvmf_namespace *ns)
+{
+	uint32_t *uses = req->queue->poller->uses;
+
+	/* pairs with the acquire in is_used() */
+	if (req->io.ns != NULL)
+		__atomic_store_n(&uses[req->io.ns->nsid - 1], uses[req->io.ns->nsid - 1] - 1, __ATOMIC_RELEASE);
+	req->io.ns = ns;
+	if (ns != NULL)
+		__atomic_store_n(&uses[ns->nsid - 1], uses[ns->nsid - 1] + 1, __ATOMIC_RELAXED);
 }
 
 /* @return the submission queue's head after one more command */
@@ -130,6 +144,7 @@ uroce_nvmf_request_finish_with(struct nvmf_request *req, uint16_t status, uint64
 	c->sqhd = rte_cpu_to_le_16(advance(req->queue));
 	c->status = rte_cpu_to_le_16((uint16_t)(status << 1));
 	req->state = NVMF_SENDING;
+	uroce_nvmf_request_use(req, NULL);
 	count(req, status);
 	if (!uroce_nvmf_post_response(req, status == NVME_SUCCESS && req->keyed && req->direction == NVME_TO_HOST))
 		uroce_nvmf_request_free(req);

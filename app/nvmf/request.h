@@ -69,6 +69,9 @@ void uroce_nvmf_request_resume(struct nvmf_request *req);
 /** The RDMA READ of its data is complete. */
 void uroce_nvmf_request_fetched(struct nvmf_request *req);
 
+/** The command uses this namespace, instead of another. Finishing it ends the use. @param ns	NULL: none */
+void uroce_nvmf_request_use(struct nvmf_request *req, struct nvmf_namespace *ns);
+
 /** Finish the command. @param status	enum nvme_status, maybe with NVME_DO_NOT_RETRY */
 void uroce_nvmf_request_finish(struct nvmf_request *req, uint16_t status);
 /** The same with a result (DW0 and DW1 of the completion). */

@@ -4,10 +4,12 @@
  * Namespaces and what concerns all controllers: hosts, changes of namespaces, the end.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "controller.h"
+#include "poller.h"
 #include "program.h"
 #include "queue.h"
 #include "subsystem.h"
@@ -33,9 +35,13 @@ uroce_nvmf_subsystem_init(struct nvmf_subsystem *s)
 void
 uroce_nvmf_subsystem_fini(struct nvmf_subsystem *s)
 {
-	for (unsigned int i = 0; i < s->nb_namespaces; i++)
-		uroce_nvmf_namespace_close(s->namespaces[i]);
-	s->nb_namespaces = 0;
+	for (unsigned int i = 0; i < UROCE_NVMF_MAX_NAMESPACES; i++) {
+		if (s->namespaces[i] != NULL)
+			uroce_nvmf_namespace_close(s->namespaces[i]);
+		if (s->leaving[i] != NULL)
+			uroce_nvmf_namespace_close(s->leaving[i]);
+	}
+	s->nb_namespaces = s->nb_leaving = 0;
 }
 
 /* Tell all hosts that a namespace has changed. */
@@ -53,29 +59,110 @@ changed(struct nvmf_subsystem *s, uint32_t nsid)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Under namespace_lock. @param ns	NULL: none any more */
+static void
+set_namespace(struct nvmf_subsystem *s, uint32_t nsid, struct nvmf_namespace *ns)
+{
+	/* pairs with the acquire in uroce_nvmf_subsystem_namespace() */
+	__atomic_store_n(&s->namespaces[nsid - 1], ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->nb_namespaces, s->nb_namespaces + (ns != NULL ? 1 : -1), __ATOMIC_RELAXED);
+	/* pairs with the acquire in see_namespaces() */
+	__atomic_store_n(&s->changes, s->changes + 1, __ATOMIC_RELEASE);
+}
+
+/* @return the next number that is free; 0: none */
+static uint32_t
+new_nsid(const struct nvmf_subsystem *s)
+{
+	for (uint32_t i = 0; i < UROCE_NVMF_MAX_NAMESPACES; i++) {
+		uint32_t at = (s->last_nsid + i) % UROCE_NVMF_MAX_NAMESPACES;
+
+		if (s->namespaces[at] == NULL && s->leaving[at] == NULL)
+			return at + 1;
+	}
+	return 0;
+}
+
 uint32_t
 uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec)
 {
 	struct nvmf_namespace *ns = NULL;
-	uint32_t n;
+	uint32_t nsid;
 
 	pthread_mutex_lock(&s->namespace_lock);
-	n = s->nb_namespaces;
-	if (n < UROCE_NVMF_MAX_NAMESPACES)
-		ns = uroce_nvmf_namespace_open(spec, n + 1, s->read_only, s->nqn);
+	nsid = new_nsid(s);
+	if (nsid != 0)
+		ns = uroce_nvmf_namespace_open(spec, nsid, s->read_only, s->nqn);
 	else
-		fprintf(stderr, "%s: namespace %s: the limit is %u namespaces (UROCE_NVMF_MAX_NAMESPACES)\n",
-			uroce_app_name, spec, n);
+		fprintf(stderr, "%s: namespace %s: the limit is %u namespaces (UROCE_NVMF_MAX_NAMESPACES): remove one\n",
+			uroce_app_name, spec, UROCE_NVMF_MAX_NAMESPACES);
 	if (ns != NULL) {
-		s->namespaces[n] = ns;
-		/* pairs with the acquire in uroce_nvmf_subsystem_count() */
-		__atomic_store_n(&s->nb_namespaces, n + 1, __ATOMIC_RELEASE);
+		set_namespace(s, nsid, ns);
+		s->last_nsid = nsid;
 	}
 	pthread_mutex_unlock(&s->namespace_lock);
 	if (ns == NULL)
 		return 0;
-	changed(s, n + 1);
-	return n + 1;
+	changed(s, nsid);
+	return nsid;
+}
+
+void
+uroce_nvmf_subsystem_skip(struct nvmf_subsystem *s)
+{
+	s->last_nsid++;
+}
+
+int
+uroce_nvmf_subsystem_remove(struct nvmf_subsystem *s, uint32_t nsid)
+{
+	struct nvmf_namespace *ns;
+
+	pthread_mutex_lock(&s->namespace_lock);
+	ns = uroce_nvmf_subsystem_namespace(s, nsid);
+	if (ns != NULL) {
+		set_namespace(s, nsid, NULL);
+		ns->removed_at = s->changes;
+		s->leaving[nsid - 1] = ns;
+		s->nb_leaving++;
+		fprintf(stderr, "%s: namespace %u: %s is removed\n", uroce_app_name, nsid, ns->path);
+	}
+	pthread_mutex_unlock(&s->namespace_lock);
+	if (ns == NULL)
+		return -ENOENT;
+	changed(s, nsid);
+	return 0;
+}
+
+static bool
+is_used(const struct nvmf_namespace *ns, const struct nvmf_poller *pollers, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		/* pairs with the release in see_namespaces() */
+		uint32_t seen = __atomic_load_n(&pollers[i].seen, __ATOMIC_ACQUIRE);
+
+		if ((int32_t)(seen - ns->removed_at) < 0)
+			return true;
+		/* pairs with the release in uroce_nvmf_request_use() */
+		if (__atomic_load_n(&pollers[i].uses[ns->nsid - 1], __ATOMIC_ACQUIRE) != 0)
+			return true;
+	}
+	return false;
+}
+
+void
+uroce_nvmf_subsystem_reclaim(struct nvmf_subsystem *s, const struct nvmf_poller *pollers, unsigned int n)
+{
+	if (pthread_mutex_trylock(&s->namespace_lock) != 0)
+		return; /* the next time: the main thread may be a poller, which must not wait for a file to open */
+	for (unsigned int i = 0; s->nb_leaving != 0 && i < UROCE_NVMF_MAX_NAMESPACES; i++) {
+		if (s->leaving[i] == NULL || is_used(s->leaving[i], pollers, n))
+			continue;
+		uroce_nvmf_namespace_close(s->leaving[i]);
+		s->leaving[i] = NULL;
+		s->nb_leaving--;
+	}
+	pthread_mutex_unlock(&s->namespace_lock);
 }
 
 unsigned int
@@ -84,10 +171,10 @@ uroce_nvmf_subsystem_resize(struct nvmf_subsystem *s)
 	unsigned int n = 0;
 
 	pthread_mutex_lock(&s->namespace_lock);
-	for (unsigned int i = 0; i < s->nb_namespaces; i++) {
+	for (unsigned int i = 0; i < UROCE_NVMF_MAX_NAMESPACES; i++) {
 		struct nvmf_namespace *ns = s->namespaces[i];
 
-		if (!uroce_nvmf_namespace_resize(ns))
+		if (ns == NULL || !uroce_nvmf_namespace_resize(ns))
 			continue;
 		fprintf(stderr, "%s: namespace %u: %llu blocks\n", uroce_app_name, ns->nsid,
 			(unsigned long long)uroce_nvmf_namespace_blocks(ns));

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The subsystem: namespaces, hosts that may connect, and the controllers that exist. The main thread sets it up; its lock
- * protects controllers.
+ * protects controllers. A namespace that is removed is closed when no poller uses it any more.
  */
 
 #ifndef UROCE_NVMF_SUBSYSTEM_H
@@ -19,15 +19,19 @@
 #include "uroce_config.h"
 
 struct nvmf_controller;
+struct nvmf_poller;
 
 struct nvmf_subsystem {
 	char nqn[NVME_NQN_MAX + 1];
 	char serial[21];
-	/* under namespace_lock, which main and telemetry take; pollers read up to nb_namespaces, and no entry
-	 * changes */
+	/* written under namespace_lock, which main and telemetry take */
 	pthread_mutex_t namespace_lock;
-	struct nvmf_namespace *namespaces[UROCE_NVMF_MAX_NAMESPACES];	/* by nsid - 1 */
+	struct nvmf_namespace *namespaces[UROCE_NVMF_MAX_NAMESPACES];	/* atomic: by nsid - 1; NULL: none */
+	struct nvmf_namespace *leaving[UROCE_NVMF_MAX_NAMESPACES];	/* removed; pollers may still use them */
 	uint32_t nb_namespaces;		/* atomic */
+	uint32_t nb_leaving;
+	uint32_t last_nsid;		/* of the last namespace that was added */
+	uint32_t changes;		/* atomic: of the array of namespaces, counted */
 	bool read_only;			/* namespaces that are added */
 	const struct nvmf_host *hosts;	/* that may connect */
 	unsigned int nb_hosts;		/* 0: all */
@@ -46,21 +50,34 @@ struct nvmf_subsystem {
 static inline uint32_t
 uroce_nvmf_subsystem_count(const struct nvmf_subsystem *s)
 {
-	/* pairs with the release in uroce_nvmf_subsystem_add() */
-	return __atomic_load_n(&s->nb_namespaces, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&s->nb_namespaces, __ATOMIC_RELAXED);
 }
 
+/** A poller may use the namespace until its next look, and longer if uroce_nvmf_request_use() says so; others hold
+ * namespace_lock. */
 static inline struct nvmf_namespace *
 uroce_nvmf_subsystem_namespace(const struct nvmf_subsystem *s, uint32_t nsid)
 {
-	return nsid != 0 && nsid <= uroce_nvmf_subsystem_count(s) ? s->namespaces[nsid - 1] : NULL;
+	if (nsid == 0 || nsid > UROCE_NVMF_MAX_NAMESPACES)
+		return NULL;
+	/* pairs with the release in set_namespace() */
+	return __atomic_load_n(&s->namespaces[nsid - 1], __ATOMIC_ACQUIRE);
 }
 
 /** May a host of this NQN connect? @param host	its entry, or NULL: all hosts may */
 bool uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hostnqn, const struct nvmf_host **host);
 
-/** Open a namespace as the next one, and tell all hosts. Any thread. @return its nsid; 0: none, a message printed */
+/** Open a namespace, and tell all hosts. Its number follows the last one, since a host that has not seen yet that a
+ * namespace was removed takes another one of its number for a fault. Any thread.
+ * @return its nsid; 0: none, a message printed */
 uint32_t uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec);
+/** Leave out a number. Main thread. */
+void uroce_nvmf_subsystem_skip(struct nvmf_subsystem *s);
+/** Remove a namespace, and tell all hosts: commands that execute finish, later ones find no namespace. Any thread.
+ * @return 0 or -ENOENT */
+int uroce_nvmf_subsystem_remove(struct nvmf_subsystem *s, uint32_t nsid);
+/** Close the removed namespaces that none of the n pollers uses. Main thread, periodically. */
+void uroce_nvmf_subsystem_reclaim(struct nvmf_subsystem *s, const struct nvmf_poller *pollers, unsigned int n);
 /** Read the sizes of the namespaces again, and tell all hosts of the changed ones. Any thread. @return their number */
 unsigned int uroce_nvmf_subsystem_resize(struct nvmf_subsystem *s);
 

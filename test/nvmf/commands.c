@@ -17,7 +17,7 @@
 
 #include "groups.h"
 #include "host.h"
-#include "telemetry.h"
+#include "report/telemetry.h"
 #include "telemetry_client.h"
 
 #define BLOCK 512u
@@ -288,13 +288,10 @@ static void
 expect_event(uint32_t nsid)
 {
 	struct nvme_command log = { .opcode = NVME_ADMIN_GET_LOG_PAGE };
-	struct ibv_wc wc;
+	struct nvme_completion event = host_wait(&admin);
 
-	while (uroce_poll_cq(admin.cq, 1, &wc) == 0)
-		host_poll(&h);
-	assert_int_equal(wc.status, IBV_WC_SUCCESS);
-	assert_int_equal(admin.memory->completions[wc.wr_id].cid, 999);
-	assert_int_equal(rte_le_to_cpu_32(admin.memory->completions[wc.wr_id].dw0), NVME_EVENT_NAMESPACE_CHANGED);
+	assert_int_equal(event.cid, 999);
+	assert_int_equal(rte_le_to_cpu_32(event.dw0), NVME_EVENT_NAMESPACE_CHANGED);
 
 	log.cdw[0] = rte_cpu_to_le_32(NVME_LOG_CHANGED_NAMESPACES | 1023u << 16);
 	host_keyed(&h, &log, 4096);
@@ -354,6 +351,71 @@ test_telemetry(void **state)
 	assert_int_equal(rw(NVME_IO_READ, 3, 2048, 1, BLOCK), NVME_LBA_OUT_OF_RANGE);
 }
 
+/* One round of the target without that of its io_uring, so that an I/O stays in progress. */
+static void
+poll_without_disk(void)
+{
+	struct nvmf_poller *p = &h.target->pollers[0];
+	struct ibv_wc wc;
+
+	uroce_worker_poll(h.workers[0]);
+	uroce_worker_poll(h.workers[1]);
+	while (uroce_poll_cq(p->cq, 1, &wc) == 1)
+		uroce_nvmf_queue_completion(&wc);
+}
+
+/* A namespace is removed with a write in progress: the write ends, and is in the file; the next command finds no
+ * namespace; the file is closed when both have ended, and not before. Its number is not used again soon. */
+static void
+test_remove(void **state)
+{
+	struct nvmf_subsystem *s = &h.target->subsystem;
+	struct nvmf_poller *p = &h.target->pollers[0];
+	struct nvme_command c = { .opcode = NVME_IO_WRITE, .nsid = rte_cpu_to_le_32(4) };
+	char second[] = "/tmp/uroce-nvmf-XXXXXX", command[64];
+	uint8_t stored[BLOCK];
+	int fd = mkstemp(second);
+
+	assert_true(fd >= 0 && ftruncate(fd, BLOCKS * BLOCK) == 0);
+	snprintf(command, sizeof(command), "/uroce/nvmf/add,%s", second);
+	telemetry_expect(command, "\"nsid\":4");
+	request_event();
+	expect_event(4);
+
+	request_event();
+	c.rw.slba = rte_cpu_to_le_64(8);
+	host_keyed(&h, &c, BLOCK);
+	memset(h.data, 0x77, BLOCK);
+	host_send(&io, &c, 0);
+	while (p->uses[3] == 0)
+		poll_without_disk();
+	telemetry_expect("/uroce/nvmf/remove,4", "\"removed\":4");
+	telemetry_expect_null("/uroce/nvmf/namespace,4");
+	p->seen = s->changes;
+	uroce_nvmf_subsystem_reclaim(s, p, 1);
+	assert_non_null(s->leaving[3]);
+	assert_int_equal(host_status(host_wait(&io)), NVME_SUCCESS);
+	assert_int_equal(pread(fd, stored, BLOCK, 8 * BLOCK), BLOCK);
+	assert_int_equal(stored[0], 0x77);
+	assert_int_equal(rw(NVME_IO_READ, 4, 8, 1, BLOCK), NVME_INVALID_NAMESPACE);
+	for (unsigned int i = 0; s->leaving[3] != NULL; i++)
+		host_poll(&h);
+	expect_event(4);
+	assert_int_equal(host_status(identify(NVME_CNS_ACTIVE_NAMESPACES, 3)), NVME_SUCCESS);
+	assert_int_equal(((rte_le32_t *)h.data)[0], 0);
+
+	telemetry_expect_null("/uroce/nvmf/remove,4");
+	telemetry_expect_null("/uroce/nvmf/remove,0");
+	telemetry_expect_null("/uroce/nvmf/remove");
+	telemetry_expect("/uroce/nvmf/info", "\"namespaces\":3");
+	telemetry_expect("/uroce/nvmf/add,ram:1M", "\"nsid\":5");
+	telemetry_expect("/uroce/nvmf/remove,5", "\"removed\":5");
+	request_event();
+	expect_event(5);
+	close(fd);
+	unlink(second);
+}
+
 static void
 test_cm_refused(void **state)
 {
@@ -398,10 +460,15 @@ test_connect_refused(void **state)
 	s->hosts = hosts;
 	s->nb_hosts = 1;
 	assert_int_equal(host_connect(&q, 0, NVME_CNTLID_DYNAMIC, TARGET_NQN), NVME_CONNECT_INVALID_HOST);
+	assert_int_equal(host_connect_as(&q, 0, NVME_CNTLID_DYNAMIC, TARGET_NQN, ""), NVME_CONNECT_INVALID_HOST);
 	s->nb_hosts = 0;
 	/* discovery is open to all */
 	assert_int_equal(host_connect(&q, 0, NVME_CNTLID_DYNAMIC, NVME_DISCOVERY_NQN), NVME_SUCCESS);
 	assert_int_equal(host_connect(&q, 0, NVME_CNTLID_DYNAMIC, TARGET_NQN), NVME_COMMAND_SEQUENCE);
+	host_queue_close(&q);
+	/* without a list of hosts, one need not have a name, as SPDK's initiators */
+	assert_true(host_queue_open(&h, &q, 0, NULL));
+	assert_int_equal(host_connect_as(&q, 0, NVME_CNTLID_DYNAMIC, TARGET_NQN, ""), NVME_SUCCESS);
 	host_queue_close(&q);
 	/* an I/O queue of a controller that does not exist, one twice */
 	assert_true(host_queue_open(&h, &q, 1, NULL));
@@ -464,6 +531,7 @@ UROCE_TESTS(nvmf_commands)
 		cmocka_unit_test(test_no_data),
 		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_telemetry),
+		cmocka_unit_test(test_remove),
 		cmocka_unit_test(test_cm_refused),
 		cmocka_unit_test(test_connect_refused),
 		cmocka_unit_test(test_short_capsule),

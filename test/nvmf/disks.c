@@ -103,6 +103,9 @@ replace(const char *path)
 	assert_true(fd >= 0);
 	assert_int_equal(dup2(fd, h.target->subsystem.namespaces[0]->fd), h.target->subsystem.namespaces[0]->fd);
 	close(fd);
+	h.target->subsystem.changes++; /* register it with the ring */
+	while (h.target->pollers[0].seen != h.target->subsystem.changes)
+		host_poll(&h);
 }
 
 /* The file may grow no further than its middle. */

@@ -41,7 +41,7 @@ target_start(struct host *h, const char *const *namespaces, unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		assert_int_equal(uroce_nvmf_subsystem_add(s, namespaces[i]), i + 1);
 	t->nb_pollers = 1;
-	assert_int_equal(uroce_nvmf_poller_init(&t->pollers[0], h->ports[0], h->workers[0], 0), 0);
+	assert_int_equal(uroce_nvmf_poller_init(&t->pollers[0], s, h->ports[0], h->workers[0], 0), 0);
 	inet_pton(AF_INET, TARGET_ADDR, &addr.sin_addr);
 	assert_int_equal(uroce_nvmf_listen(t, (struct sockaddr *)&addr), 0);
 }
@@ -94,6 +94,7 @@ host_poll(struct host *h)
 	struct rdma_cm_event *event;
 
 	(void)uroce_nvmf_events(h->target);
+	uroce_nvmf_subsystem_reclaim(&h->target->subsystem, h->target->pollers, 1);
 	(void)uroce_nvmf_poller_round(&h->target->pollers[0]);
 	uroce_worker_poll(h->workers[1]);
 	while (uroce_rdma_get_cm_event(h->channel, &event) == 0) {
@@ -230,16 +231,21 @@ send_capsule(struct host_queue *q, uint32_t in_capsule)
 	assert_int_equal(uroce_post_send(q->id->qp, &wr, &bad), 0);
 }
 
-struct nvme_completion
-host_run(struct host_queue *q, struct nvme_command *c, uint32_t in_capsule)
+void
+host_send(struct host_queue *q, struct nvme_command *c, uint32_t in_capsule)
 {
-	struct nvme_completion completion;
-	struct ibv_wc wc;
-
 	c->cid = rte_cpu_to_le_16(++q->next_cid);
 	c->flags |= NVME_PSDT_SGL;
 	q->memory->command = *c;
 	send_capsule(q, in_capsule);
+}
+
+struct nvme_completion
+host_wait(struct host_queue *q)
+{
+	struct nvme_completion completion;
+	struct ibv_wc wc;
+
 	for (unsigned int i = 0; uroce_poll_cq(q->cq, 1, &wc) == 0; i++) {
 		assert_true(i < SPINS);
 		host_poll(q->host);
@@ -248,8 +254,18 @@ host_run(struct host_queue *q, struct nvme_command *c, uint32_t in_capsule)
 	assert_int_equal(wc.opcode, IBV_WC_RECV);
 	assert_int_equal(wc.byte_len, sizeof(completion));
 	completion = q->memory->completions[wc.wr_id];
-	assert_int_equal(rte_le_to_cpu_16(completion.cid), q->next_cid);
 	post_receive(q, (unsigned int)wc.wr_id);
+	return completion;
+}
+
+struct nvme_completion
+host_run(struct host_queue *q, struct nvme_command *c, uint32_t in_capsule)
+{
+	struct nvme_completion completion;
+
+	host_send(q, c, in_capsule);
+	completion = host_wait(q);
+	assert_int_equal(rte_le_to_cpu_16(completion.cid), q->next_cid);
 	return completion;
 }
 
@@ -265,7 +281,7 @@ host_keyed(struct host *h, struct nvme_command *c, uint32_t bytes)
 }
 
 uint16_t
-host_connect(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *subnqn)
+host_connect_as(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *subnqn, const char *hostnqn)
 {
 	struct nvme_connect_data data = { .cntlid = rte_cpu_to_le_16(cntlid) };
 	struct nvme_command c = { .opcode = NVME_OPCODE_FABRICS, .fabrics.fctype = NVME_FABRICS_CONNECT };
@@ -273,11 +289,17 @@ host_connect(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *su
 	c.connect.qid = rte_cpu_to_le_16(qid);
 	c.connect.sqsize = rte_cpu_to_le_16(31);
 	strcpy(data.subnqn, subnqn);
-	strcpy(data.hostnqn, HOST_NQN);
+	strcpy(data.hostnqn, hostnqn);
 	memcpy(q->memory->in_capsule, &data, sizeof(data));
 	c.sgl.block.length = rte_cpu_to_le_32(sizeof(data));
 	c.sgl.block.type = NVME_SGL_IN_CAPSULE;
 	return host_status(host_run(q, &c, sizeof(data)));
+}
+
+uint16_t
+host_connect(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *subnqn)
+{
+	return host_connect_as(q, qid, cntlid, subnqn, HOST_NQN);
 }
 
 void

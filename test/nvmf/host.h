@@ -61,10 +61,15 @@ void host_queue_close(struct host_queue *q);
  * send. @return the completion */
 struct nvme_completion host_run(struct host_queue *q, struct nvme_command *c, uint32_t in_capsule);
 
+/** The halves of host_run(): send a command; wait for a completion of any. */
+void host_send(struct host_queue *q, struct nvme_command *c, uint32_t in_capsule);
+struct nvme_completion host_wait(struct host_queue *q);
+
 /** Describe `bytes` of h->data in the command. */
 void host_keyed(struct host *h, struct nvme_command *c, uint32_t bytes);
 
 /** Connect: the command. @return the status */
+uint16_t host_connect_as(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *subnqn, const char *hostnqn);
 uint16_t host_connect(struct host_queue *q, uint16_t qid, uint16_t cntlid, const char *subnqn);
 /** Enable the controller. */
 void host_enable(struct host_queue *admin);

@@ -5,16 +5,14 @@
  */
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "auth/crypto.h"
 #include "auth/dhchap.h"
 #include "controller.h"
 #include "command/fabrics.h"
+#include "report/log.h"
 #include "queue.h"
-#include "poller.h"
-#include "program.h"
 #include "target.h"
 #include "request.h"
 
@@ -23,6 +21,7 @@
 #define IN_COMMAND(field) BAD_FIELD(offsetof(struct nvme_command, field), 0)
 #define IN_DATA(field) BAD_FIELD(offsetof(struct nvme_connect_data, field), 1)
 
+/* It may be empty: SPDK's initiators need not have a name. */
 static bool
 is_text(const char nqn[NVME_NQN_BYTES])
 {
@@ -31,7 +30,7 @@ is_text(const char nqn[NVME_NQN_BYTES])
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)nqn[i] < ' ' || nqn[i] == 0x7f) /* for the log */
 			return false;
-	return n != 0 && n <= NVME_NQN_MAX;
+	return n <= NVME_NQN_MAX;
 }
 
 /* @return a status; bad: the result that names the wrong field */
@@ -82,18 +81,12 @@ require_authentication(struct nvmf_queue *q, const struct nvmf_host *host)
 	return q->auth != NULL ? NVME_SUCCESS : NVME_INTERNAL_ERROR;
 }
 
-/* At most one line a second: a host may retry often. */
 static void
-log_refusal(struct nvmf_queue *q, const struct nvme_connect_data *data, uint16_t status)
+log_refusal(const struct nvmf_queue *q, const struct nvme_connect_data *data, uint16_t status)
 {
-	struct nvmf_poller *p = q->poller;
-
-	if (p->now_ns < p->refusal_ns)
-		return;
-	p->refusal_ns = p->now_ns + UROCE_NVMF_LOG_NS;
-	fprintf(stderr, "%s: queue %u of host %s is refused: status 0x%03x%s\n", uroce_app_name, q->qid,
-		is_text(data->hostnqn) ? data->hostnqn : "(no NQN)", status,
-		status == NVME_CONNECT_INVALID_HOST ? ": add --allow-host" : "");
+	uroce_nvmf_log(NVMF_LOG_REFUSED, "queue %u of host %s is refused: status 0x%03x%s", q->qid,
+		       is_text(data->hostnqn) ? uroce_nvmf_host_name(data->hostnqn) : "(no text)", status,
+		       status == NVME_CONNECT_INVALID_HOST ? ": add --allow-host" : "");
 }
 
 static void
@@ -177,14 +170,15 @@ check_auth(const struct nvmf_request *req)
 static void
 log_authentication(const struct nvmf_queue *q)
 {
-	fprintf(stderr, "%s: controller %u: queue %u of host %s: ", uroce_app_name, q->controller->cntlid, q->qid,
-		q->controller->hostnqn);
+	const struct nvmf_controller *c = q->controller;
+
 	if (q->auth->authenticated)
-		fprintf(stderr, "authenticated by %s\n", uroce_nvmf_group_name(q->auth->group));
+		uroce_nvmf_log(NVMF_LOG_AUTHENTICATION, "controller %u: queue %u of host %s: authenticated by %s", c->cntlid,
+			       q->qid, uroce_nvmf_host_name(c->hostnqn), uroce_nvmf_group_name(q->auth->group));
 	else
-		fprintf(stderr, "authentication failed: reason %u of DH-HMAC-CHAP: compare --host-key and --ctrl-key with the "
-			"host's secrets\n",
-			q->auth->reason);
+		uroce_nvmf_log(NVMF_LOG_AUTHENTICATION, "controller %u: queue %u of host %s: authentication failed: reason %u "
+			       "of DH-HMAC-CHAP: compare --host-key and --ctrl-key with the host's secrets",
+			       c->cntlid, q->qid, uroce_nvmf_host_name(c->hostnqn), q->auth->reason);
 }
 
 static void

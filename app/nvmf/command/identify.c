@@ -90,8 +90,9 @@ identify_active(struct nvmf_request *req, uint32_t after)
 	rte_le32_t list[1024] = { 0 };
 	unsigned int n = 0;
 
-	for (uint32_t nsid = after + 1; nsid <= uroce_nvmf_subsystem_count(s) && n < RTE_DIM(list); nsid++)
-		list[n++] = rte_cpu_to_le_32(nsid);
+	for (uint32_t nsid = after + 1; nsid <= UROCE_NVMF_MAX_NAMESPACES && n < RTE_DIM(list); nsid++)
+		if (uroce_nvmf_subsystem_namespace(s, nsid) != NULL)
+			list[n++] = rte_cpu_to_le_32(nsid);
 	uroce_nvmf_request_reply(req, list, sizeof(list), 0);
 	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }

@@ -287,17 +287,19 @@ manage(struct nvmf_request *req, struct nvmf_namespace *ns)
 	return NVME_SUCCESS;
 }
 
-/* Flush of one namespace, or of all, one after the other; req->at is the number of the next. */
+/* Flush of one namespace, or of all, one after the other; req->at is the number of the last. */
 static void
 flush_next(struct nvmf_io *io, int error)
 {
 	struct nvmf_request *req = request_of(io);
 	const struct nvmf_subsystem *s = uroce_nvmf_queue_subsystem(req->queue);
 
-	while (error == 0 && req->at < uroce_nvmf_subsystem_count(s)) {
-		io->ns = s->namespaces[req->at++];
-		if (io->ns->stable)
+	while (error == 0 && req->at < UROCE_NVMF_MAX_NAMESPACES) {
+		struct nvmf_namespace *ns = uroce_nvmf_subsystem_namespace(s, ++req->at);
+
+		if (ns == NULL || ns->stable)
 			continue;
+		uroce_nvmf_request_use(req, ns);
 		submit(req, NVMF_IO_FLUSH, 0, 0, flush_next);
 		return;
 	}
@@ -320,7 +322,7 @@ execute_on(struct nvmf_request *req, struct nvmf_namespace *ns)
 	uint8_t opcode = req->command.opcode;
 	uint16_t status = NVME_SUCCESS;
 
-	req->io.ns = ns;
+	uroce_nvmf_request_use(req, ns);
 	req->io.fua = false;
 	if (opcode != NVME_IO_FLUSH && opcode != NVME_IO_DSM) {
 		if ((rte_le_to_cpu_16(req->command.rw.control) & NVME_CONTROL_PRINFO) != 0)

@@ -45,8 +45,10 @@ ram_open(struct nvmf_namespace *ns, const char *spec)
 		return ret;
 	ns->memory = mmap(NULL, (size_t)bytes_of(ns), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (ns->memory != MAP_FAILED)
+	if (ns->memory != MAP_FAILED) {
+		(void)madvise(ns->memory, (size_t)bytes_of(ns), MADV_HUGEPAGE); /* fewer TLB misses, where there is one */
 		return 0;
+	}
 	ns->memory = NULL;
 	fprintf(stderr, "%s: --namespace %s: %s\n", uroce_app_name, ns->path, strerror(errno));
 	return -ENOMEM;

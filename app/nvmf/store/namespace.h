@@ -23,7 +23,8 @@ struct nvmf_namespace {
 	bool read_only;
 	bool stable;		/* completed writes are on stable storage: there is nothing to flush */
 	bool can_punch;		/* DSM deallocates blocks */
-	int fd;			/* files: also the index of the registered file is nsid - 1; -1: none */
+	uint32_t removed_at;	/* the subsystem's changes then; under its namespace_lock */
+	int fd;			/* files; -1: none. The file is also registered with the pollers' rings, as nsid - 1 */
 	uint8_t *memory;	/* RAM */
 	uint64_t blocks;	/* atomic: main and telemetry write, pollers read */
 	int flush_error;	/* atomic: of a flush that has failed; 0: none. Pollers: rw, telemetry: relaxed read */

@@ -17,11 +17,21 @@
 #include "program.h"
 #include "uroce_config.h"
 
+/* A poller enters the kernel when the ring's flags ask for it, so that a completion need not interrupt it. Kernels before
+ * 5.19 do not know these flags. */
+static int
+ring_create(struct nvmf_uring *u)
+{
+	int ret = io_uring_queue_init(UROCE_NVMF_URING, &u->ring, IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
+
+	return ret == -EINVAL ? io_uring_queue_init(UROCE_NVMF_URING, &u->ring, 0) : ret;
+}
+
 int
 uroce_nvmf_uring_init(struct nvmf_uring *u, void *arena, size_t bytes)
 {
 	struct iovec buffers = { .iov_base = arena, .iov_len = bytes };
-	int ret = io_uring_queue_init(UROCE_NVMF_URING, &u->ring, 0);
+	int ret = ring_create(u);
 
 	if (ret < 0) {
 		u->ring.ring_fd = -1;
@@ -31,6 +41,8 @@ uroce_nvmf_uring_init(struct nvmf_uring *u, void *arena, size_t bytes)
 	}
 	u->arena = arena;
 	u->arena_bytes = bytes;
+	memset(u->files, 0xff, sizeof(u->files)); /* -1 */
+	u->has_files = io_uring_register_files(&u->ring, u->files, RTE_DIM(u->files)) == 0;
 	ret = io_uring_register_buffers(&u->ring, &buffers, 1);
 	if (ret == 0)
 		return 0;
@@ -44,6 +56,24 @@ uroce_nvmf_uring_fini(struct nvmf_uring *u)
 {
 	if (u->ring.ring_fd >= 0)
 		io_uring_queue_exit(&u->ring);
+}
+
+void
+uroce_nvmf_uring_set_file(struct nvmf_uring *u, unsigned int i, int fd)
+{
+	if (!u->has_files || (u->files[i] == -1 && fd == -1))
+		return;
+	u->files[i] = io_uring_register_files_update(&u->ring, i, &fd, 1) == 1 ? fd : -1;
+}
+
+/* An I/O may come before its file is registered, or after it was removed. */
+static void
+set_file(const struct nvmf_uring *u, const struct nvmf_namespace *ns, struct io_uring_sqe *sqe)
+{
+	if (u->files[ns->nsid - 1] != ns->fd)
+		return;
+	sqe->fd = (int)(ns->nsid - 1);
+	sqe->flags |= IOSQE_FIXED_FILE;
 }
 
 static bool
@@ -85,6 +115,7 @@ prepare(struct nvmf_uring *u, struct nvmf_io *io, struct io_uring_sqe *sqe)
 		io_uring_prep_fallocate(sqe, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, io->offset, io->bytes);
 		break;
 	}
+	set_file(u, io->ns, sqe);
 	io_uring_sqe_set_data(sqe, io);
 }
 

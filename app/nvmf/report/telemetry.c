@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The state of the target as telemetry, and commands that add and resize namespaces. EAL's telemetry threads; pollers
+ * The state of the target as telemetry, and commands that add, remove and resize namespaces. EAL's telemetry threads; pollers
  * go on meanwhile. Controllers and their queues are read under the subsystem's lock.
  */
 
@@ -17,7 +17,7 @@
 #include "controller.h"
 #include "queue.h"
 #include "target.h"
-#include "telemetry.h"
+#include "report/telemetry.h"
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
@@ -159,18 +159,11 @@ latency(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 	return 0;
 }
 
-static int
-namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
+static void
+add_namespace(const struct nvmf_namespace *ns, struct rte_tel_data *d)
 {
-	const struct nvmf_namespace *ns;
 	char uuid[2 * sizeof(ns->uuid) + 1];
-	uint64_t nsid;
 
-	if (params == NULL || uroce_app_number_parse(params, 1, UROCE_NVMF_MAX_NAMESPACES, &nsid) != 0)
-		return -EINVAL;
-	ns = uroce_nvmf_subsystem_namespace(&t->subsystem, (uint32_t)nsid);
-	if (ns == NULL)
-		return -ENOENT;
 	for (unsigned int i = 0; i < sizeof(ns->uuid); i++)
 		snprintf(&uuid[2 * i], 3, "%02x", ns->uuid[i]);
 	rte_tel_data_start_dict(d);
@@ -180,7 +173,22 @@ namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 	rte_tel_data_add_dict_uint(d, "read_only", ns->read_only);
 	rte_tel_data_add_dict_uint(d, "flush_errno", (unsigned int)-__atomic_load_n(&ns->flush_error, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_string(d, "uuid", uuid);
-	return 0;
+}
+
+static int
+namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
+{
+	const struct nvmf_namespace *ns;
+	uint64_t nsid;
+
+	if (params == NULL || uroce_app_number_parse(params, 1, UROCE_NVMF_MAX_NAMESPACES, &nsid) != 0)
+		return -EINVAL;
+	pthread_mutex_lock(&t->subsystem.namespace_lock);
+	ns = uroce_nvmf_subsystem_namespace(&t->subsystem, (uint32_t)nsid);
+	if (ns != NULL)
+		add_namespace(ns, d);
+	pthread_mutex_unlock(&t->subsystem.namespace_lock);
+	return ns != NULL ? 0 : -ENOENT;
 }
 
 static int
@@ -192,6 +200,22 @@ add(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 		return -EINVAL;
 	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_uint(d, "nsid", nsid);
+	return 0;
+}
+
+static int
+remove_namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
+{
+	uint64_t nsid;
+	int ret;
+
+	if (params == NULL || uroce_app_number_parse(params, 1, UROCE_NVMF_MAX_NAMESPACES, &nsid) != 0)
+		return -EINVAL;
+	ret = uroce_nvmf_subsystem_remove(&t->subsystem, (uint32_t)nsid);
+	if (ret != 0)
+		return ret;
+	rte_tel_data_start_dict(d);
+	rte_tel_data_add_dict_uint(d, "removed", (unsigned int)nsid);
 	return 0;
 }
 
@@ -215,6 +239,7 @@ static const struct {
 	{ "/uroce/nvmf/latency", "Histogram of the latency of I/O commands", latency },
 	{ "/uroce/nvmf/namespace", "A namespace. Parameter: number", namespace },
 	{ "/uroce/nvmf/add", "Add a namespace. Parameter: PATH, ram:SIZE or null:SIZE", add },
+	{ "/uroce/nvmf/remove", "Remove a namespace. Parameter: number", remove_namespace },
 	{ "/uroce/nvmf/resize", "Read the sizes of the namespaces again", resize },
 };
 
