@@ -137,10 +137,10 @@ class UroceEnd(End):
             ip('link', 'set', name, 'mtu', '9000', 'up')
         wire.attach_interface(self.side, peer)
 
-    def launch(self, program, arguments, mib=256, **streams):
+    def launch(self, program, arguments, mib=256, eal=('--no-telemetry',), **streams):
         """Start a program on uroce's half of the pair, with this much memory."""
         device = 'net_af_packet0,iface=%s,framesz=4352,blocksz=69632,framecnt=512' % self.interface
-        command = [program, '--no-huge', '-m', str(mib), '--no-pci', '--no-shconf', '--no-telemetry',
+        command = [program, '--no-huge', '-m', str(mib), '--no-pci', '--no-shconf', *eal,
                    '--lcores', '0@(0-%d)' % (os.cpu_count() - 1), '--log-level=lib.eal:warning',
                    '--vdev=' + device, '--', *arguments]
         return subprocess.Popen(command, **streams)

@@ -2,8 +2,10 @@
 # Copyright 2026 The uroce authors
 """The target, the host in the guest, and the steps of tests that use both."""
 
+import json
 import os
 import signal
+import socket
 import time
 
 import rig
@@ -15,10 +17,14 @@ HOST_ID = '11111111-2222-3333-4444-555555555555'
 DISK_MIB = 512
 TARGET_MIB = 512        # memory of the target
 GUEST_MIB = 1280        # memory of the guest, whose files are in it
-WAIT_S = 300            # for anything that takes seconds on a machine without other load
+WAIT_S = 1200           # for anything that takes seconds on a machine without other load
 POLL_S = 0.2
 KEEP_ALIVE_S = 60       # the emulated guest may send late
 RECONNECT_S = 1
+
+
+class Skipped(Exception):
+    """The guest cannot run the test; the text says why."""
 
 
 class Target(rig.UroceEnd):
@@ -27,14 +33,21 @@ class Target(rig.UroceEnd):
     def __init__(self, state, program):
         super().__init__('uroce', 2, state, program)
         self.kind, self.disk = 'uroce-nvmf', os.path.join(state, 'disk')
-        with open(self.disk, 'wb') as f:
+        self.prefix = 'uroce-storage-%d' % os.getpid()
+        self.arguments = []     # beside the usual ones
+        self.create(self.disk)
+
+    @staticmethod
+    def create(path):
+        with open(path, 'wb') as f:
             f.truncate(DISK_MIB << 20)
 
     def start(self):
-        arguments = ['--addr', cidr(self.number, 4), '--namespace', self.disk]
+        arguments = ['--addr', cidr(self.number, 4), '--namespace', self.disk, *self.arguments]
         self.transcript.append('uroce $ uroce-nvmf %s' % ' '.join(arguments))
         with open(self.log_path(), 'a') as log:
-            self.process = self.launch(self.program, arguments, mib=TARGET_MIB, stdin=-3, stdout=-1, stderr=log)
+            self.process = self.launch(self.program, arguments, mib=TARGET_MIB, eal=('--file-prefix', self.prefix),
+                                       stdin=-3, stdout=-1, stderr=log)
         self.lines = rig.Lines(self.process.stdout.fileno(), -1)
 
     def wait_ready(self):
@@ -47,6 +60,23 @@ class Target(rig.UroceEnd):
         self.stop()
         self.start()
         self.wait_ready()
+
+    def restart_with(self, *arguments):
+        self.arguments = list(arguments)
+        self.restart()
+
+    def ask(self, command):
+        """@return the answer of the target's telemetry to the command"""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(WAIT_S)
+            s.connect('/var/run/dpdk/%s/dpdk_telemetry.v2' % self.prefix)
+            s.recv(65536)   # the greeting
+            s.send(command.encode())
+            return json.loads(s.recv(65536))[command.split(',')[0]]
+
+    def open_files(self):
+        directory = '/proc/%d/fd/' % self.process.pid
+        return [os.readlink(directory + fd) for fd in os.listdir(directory)]
 
     def hang_up(self):
         self.process.send_signal(signal.SIGHUP)
@@ -93,9 +123,15 @@ class Bench:
         """Wait until this command of the guest succeeds."""
         self.wait(what, lambda: self.guest.sh(command)[0] == 0, seconds)
 
-    def connect(self, queues=1, keep_alive=KEEP_ALIVE_S):
-        self.sh('nvme connect -t rdma -a %s -s 4420 -n %s -q %s -I %s -i %d -k %d -c %d -l -1' % (
-            address(self.target.number, 4), NQN, HOST_NQN, HOST_ID, queues, keep_alive, RECONNECT_S))
+    def try_connect(self, queues=1, keep_alive=KEEP_ALIVE_S, options=''):
+        """@return exit code and output of nvme connect"""
+        return self.guest.sh('nvme connect -t rdma -a %s -s 4420 -n %s -q %s -I %s -i %d -k %d -c %d -l -1 %s' % (
+            address(self.target.number, 4), NQN, HOST_NQN, HOST_ID, queues, keep_alive, RECONNECT_S, options))
+
+    def connect(self, *arguments, **named):
+        rc, output = self.try_connect(*arguments, **named)
+        if rc != 0:
+            raise Failure('nvme connect: exit code %d: %s' % (rc, output[-500:]))
         self.wait_in_guest('the block device', 'test -b /dev/nvme0n1')
 
     def disconnect(self):
@@ -124,5 +160,5 @@ class Bench:
         """Reset both ends after a failed test."""
         self.wire.cut = False
         self.wire.reset()
-        self.target.restart()
+        self.target.restart_with()
         self.reboot()

@@ -8,7 +8,7 @@ import random
 import signal
 
 from rig import Failure, address
-from target import DISK_MIB, NQN
+from target import DISK_MIB, HOST_NQN, NQN, Skipped
 from wire import Fault
 
 DISK = '/dev/nvme0n1'
@@ -172,6 +172,56 @@ def loss(b):
     b.wire.reset()
 
 
+def remove(b):
+    """A namespace comes and goes at run time. Programs that use it then get an error, and those that use another go on."""
+    b.connect(2)
+    second = b.target.disk + '2'
+    b.target.create(second)
+    nsid = b.target.ask('/uroce/nvmf/add,' + second)['nsid']
+    disk = '/dev/nvme0n%d' % nsid
+    b.wait_in_guest('the second namespace', 'test -b %s' % disk)
+    for device in DISK, disk:
+        b.sh('(rc=0; while test ! -e /tmp/stop; do dd if=/dev/zero of=%s bs=64k count=64 oflag=direct 2>/dev/null || '
+             '{ rc=1; break; }; done; echo $rc >/tmp/%s.rc) >/dev/null 2>&1 &' % (device, os.path.basename(device)))
+    b.wait('both are written to', lambda: b.target.ask('/uroce/nvmf/poller,0')['bytes_written'] > 64 << 20)
+    b.target.ask('/uroce/nvmf/remove,%d' % nsid)
+    b.wait_in_guest('the end of its writer', 'test -e /tmp/%s.rc' % os.path.basename(disk))
+    b.wait_in_guest('the end of the second namespace', 'test ! -e /sys/block/%s' % os.path.basename(disk))
+    b.sh('touch /tmp/stop')
+    b.wait_in_guest('the end of the other writer', 'test -e /tmp/nvme0n1.rc')
+    if b.sh('cd /tmp && cat %s.rc nvme0n1.rc && rm stop *.rc' % os.path.basename(disk)).split() != ['1', '0']:
+        raise Failure('the removed namespace can be written to, or the other cannot')
+    if not b.is_live():
+        raise Failure('the controller has failed')
+    b.wait('the file is closed', lambda: second not in b.target.open_files())
+    b.disconnect()
+    b.sh('dmesg -c >/dev/null')     # it has the I/O errors of the removed namespace
+    os.unlink(second)
+
+
+def auth(b):
+    """DH-HMAC-CHAP, one-way and mutual; whoever has a wrong key, or none, is refused."""
+    if b.guest.sh('test -e /modules/nvme-auth.ko')[0] != 0:
+        raise Skipped('Linux %d.%d of this guest has no nvme-auth: use --kernel trixie' % b.guest.linux)
+    host, ctrl, wrong = (b.sh('nvme gen-dhchap-key --hmac=%d --nqn=%s' % (hmac, HOST_NQN)).split()[-1] for hmac in (1, 2, 1))
+    b.target.restart_with('--allow-host', HOST_NQN, '--host-key', host, '--ctrl-key', ctrl)
+    for what, options in (('no key', ''), ('a wrong key', '--dhchap-secret=%s' % wrong),
+                          ('a wrong key of the target', '--dhchap-secret=%s --dhchap-ctrl-secret=%s' % (host, wrong))):
+        if b.try_connect(options=options)[0] == 0:
+            raise Failure('a host with %s connects' % what)
+    refused = b.target.log().count('authentication failed')
+    if refused != 2:
+        raise Failure('the log has %d failures of authentication, not 2' % refused)
+    for options in '--dhchap-secret=%s' % host, '--dhchap-secret=%s --dhchap-ctrl-secret=%s' % (host, ctrl):
+        before = b.target.log().count('authenticated by ffdhe')
+        b.connect(2, options=options)
+        b.sh('dd if=%s of=/dev/null bs=64k count=4 iflag=direct 2>/dev/null' % DISK)
+        if b.target.log().count('authenticated by ffdhe') != before + 3:
+            raise Failure('not each of the 3 queues has authenticated')
+        b.disconnect()
+    b.target.restart_with()
+
+
 def goodbye(b):
     """SIGTERM closes the connections at once; the guest reconnects to the next target."""
     b.connect()
@@ -195,6 +245,8 @@ TESTS = {
     'fio_verify': fio_verify,
     'resize': resize,
     'trim': trim,
+    'remove': remove,
+    'auth': auth,
     'goodbye': goodbye,
     'kill_target': kill_target,
     'cables': cables,
