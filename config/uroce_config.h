@@ -416,6 +416,7 @@
 #define UROCE_NVMF_URING 1024			/* I/Os of a poller */
 #define UROCE_NVMF_URING_BATCH 32		/* completions that a round takes */
 #define UROCE_NVMF_LOOK_NS 1000000ull		/* interval at which a poller looks at requests of other threads */
+#define UROCE_NVMF_STOPPED_NS 500000000ull	/* a poller whose look is so late was stopped, e.g. with its machine */
 #define UROCE_NVMF_CONNECT_NS 10000000000ull	/* timeout of a connection without the command Connect */
 #define UROCE_NVMF_KATO_GRACE_NS 1000000000ull	/* a keep-alive may be so late */
 #define UROCE_NVMF_READY_500MS 15		/* CAP.TO: longest time until a controller is ready, in 500 ms */

@@ -10,6 +10,7 @@
 
 #include "controller.h"
 #include "report/log.h"
+#include "poller.h"
 #include "queue.h"
 #include "target.h"
 #include "request.h"
@@ -234,8 +235,7 @@ send_event(struct nvmf_controller *c)
 void
 uroce_nvmf_controller_look(struct nvmf_controller *c, struct nvmf_queue *q, uint64_t now_ns)
 {
-	if (c->alive_ns == 0)
-		c->alive_ns = now_ns;
+	c->alive_ns = c->alive_ns == 0 ? now_ns : c->alive_ns + q->poller->stopped_ns;
 	if (c->kato_ms != 0 && now_ns - c->alive_ns > (uint64_t)c->kato_ms * 1000000 + UROCE_NVMF_KATO_GRACE_NS) {
 		uroce_nvmf_log(NVMF_LOG_SILENT, "controller %u: host %s has sent no keep-alive for %u ms: disconnecting",
 			       c->cntlid, uroce_nvmf_host_name(c->hostnqn), c->kato_ms);

@@ -115,6 +115,7 @@ look(struct nvmf_poller *p, uint64_t now_ns)
 	struct nvmf_queue *q, *next;
 	void *arrival;
 
+	p->stopped_ns = p->look_ns != 0 && now_ns - p->look_ns > UROCE_NVMF_STOPPED_NS ? now_ns - p->look_ns : 0;
 	p->look_ns = now_ns + UROCE_NVMF_LOOK_NS;
 	see_namespaces(p);
 	if (now_ns - p->rate_ns >= 1000000000) {

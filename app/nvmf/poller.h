@@ -47,6 +47,7 @@ struct nvmf_poller {
 	struct nvmf_queue_list queues;
 	struct rte_ring *arrivals;	/* queues that the main thread hands over */
 	uint64_t look_ns;		/* next look at what other threads have asked of the queues */
+	uint64_t stopped_ns;		/* so long this poller did not run before this look: no timeout of hosts counts it */
 	uint64_t now_ns;		/* time of the round */
 	uint64_t rate_ns, rate_commands;	/* time of the last count of iops, and the commands then */
 	struct nvmf_counters counters;

@@ -218,6 +218,8 @@ uroce_nvmf_queue_look(struct nvmf_queue *q, uint64_t now_ns)
 	if (!uroce_nvmf_queue_is_open(q) && !q->dead) {
 		if (q->connect_by_ns == 0)
 			q->connect_by_ns = now_ns + UROCE_NVMF_CONNECT_NS;
+		else
+			q->connect_by_ns += q->poller->stopped_ns;
 		kick |= now_ns >= q->connect_by_ns;
 	}
 	if (q->controller != NULL && q->qid == 0 && !q->dead)

@@ -63,14 +63,20 @@ fill(uint8_t *to, uint32_t bytes, unsigned int seed)
 }
 
 static uint16_t
-rw(uint8_t opcode, uint32_t nsid, uint64_t slba, uint32_t blocks, uint32_t bytes)
+rw_on(struct host_queue *q, uint8_t opcode, uint32_t nsid, uint64_t slba, uint32_t blocks, uint32_t bytes)
 {
 	struct nvme_command c = { .opcode = opcode, .nsid = rte_cpu_to_le_32(nsid) };
 
 	c.rw.slba = rte_cpu_to_le_64(slba);
 	c.rw.blocks = rte_cpu_to_le_16((uint16_t)(blocks - 1));
 	host_keyed(&h, &c, bytes);
-	return host_status(host_run(&io, &c, 0));
+	return host_status(host_run(q, &c, 0));
+}
+
+static uint16_t
+rw(uint8_t opcode, uint32_t nsid, uint64_t slba, uint32_t blocks, uint32_t bytes)
+{
+	return rw_on(&io, opcode, nsid, slba, blocks, bytes);
 }
 
 /* Writes by RDMA READ, and in the capsule, are read back by RDMA WRITE, for one block up to the largest transfer. */
@@ -455,6 +461,7 @@ test_connect_refused(void **state)
 	assert_true(host_queue_open(&h, &q, 0, NULL));
 	assert_int_equal(host_status(host_run(&q, &identify_early, 0)), NVME_COMMAND_SEQUENCE);
 	assert_int_equal(host_connect(&q, 0, NVME_CNTLID_DYNAMIC, "nqn.2026-11.org.example:none"), NVME_CONNECT_INVALID_PARAM);
+	assert_true(q.no_retry);
 	assert_int_equal(host_connect(&q, 1, NVME_CNTLID_DYNAMIC, TARGET_NQN), NVME_CONNECT_INVALID_PARAM);
 	assert_int_equal(host_connect(&q, 0, 7, TARGET_NQN), NVME_CONNECT_INVALID_PARAM);
 	s->hosts = hosts;
@@ -470,11 +477,39 @@ test_connect_refused(void **state)
 	assert_true(host_queue_open(&h, &q, 0, NULL));
 	assert_int_equal(host_connect_as(&q, 0, NVME_CNTLID_DYNAMIC, TARGET_NQN, ""), NVME_SUCCESS);
 	host_queue_close(&q);
-	/* an I/O queue of a controller that does not exist, one twice */
+	/* an I/O queue of a controller that does not exist: it may just have ended, so the host makes another; one twice */
 	assert_true(host_queue_open(&h, &q, 1, NULL));
 	assert_int_equal(host_connect(&q, 1, (uint16_t)(cntlid + 100), TARGET_NQN), NVME_CONNECT_INVALID_PARAM);
+	assert_false(q.no_retry);
 	assert_int_equal(host_connect(&q, 1, cntlid, TARGET_NQN), NVME_CONNECT_INVALID_PARAM);
 	host_queue_close(&q);
+}
+
+/* Two hosts share a namespace: each reads what the other has written, neither can use the other's controller, and the
+ * first goes on when the second leaves. */
+static void
+test_two_hosts(void **state)
+{
+	static const char second[] = "nqn.2026-11.org.example:second";
+	struct host_queue admin2, io2;
+
+	assert_true(host_queue_open(&h, &admin2, 0, NULL));
+	assert_int_equal(host_connect_as(&admin2, 0, NVME_CNTLID_DYNAMIC, TARGET_NQN, second), NVME_SUCCESS);
+	host_enable(&admin2);
+	assert_true(host_queue_open(&h, &io2, 1, NULL));
+	assert_int_equal(host_connect_as(&io2, 1, cntlid, TARGET_NQN, second), NVME_CONNECT_INVALID_PARAM);
+	assert_int_equal(host_connect_as(&io2, 1, LIST_FIRST(&h.target->subsystem.controllers)->cntlid, TARGET_NQN, second),
+			 NVME_SUCCESS);
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(h.data, 0x10 + (int)i, BLOCK);
+		assert_int_equal(rw_on(i == 0 ? &io : &io2, NVME_IO_WRITE, 1, 300, 1, BLOCK), NVME_SUCCESS);
+		memset(h.data, 0, BLOCK);
+		assert_int_equal(rw_on(i == 0 ? &io2 : &io, NVME_IO_READ, 1, 300, 1, BLOCK), NVME_SUCCESS);
+		assert_int_equal(h.data[BLOCK - 1], 0x10 + i);
+	}
+	host_queue_close(&io2);
+	host_queue_close(&admin2);
+	assert_int_equal(rw(NVME_IO_READ, 1, 300, 1, BLOCK), NVME_SUCCESS);
 }
 
 /* A capsule shorter than a command ends the connection. */
@@ -534,6 +569,7 @@ UROCE_TESTS(nvmf_commands)
 		cmocka_unit_test(test_remove),
 		cmocka_unit_test(test_cm_refused),
 		cmocka_unit_test(test_connect_refused),
+		cmocka_unit_test(test_two_hosts),
 		cmocka_unit_test(test_short_capsule),
 		cmocka_unit_test(test_identifiers),
 		cmocka_unit_test(test_end),

@@ -265,6 +265,7 @@ host_run(struct host_queue *q, struct nvme_command *c, uint32_t in_capsule)
 
 	host_send(q, c, in_capsule);
 	completion = host_wait(q);
+	q->no_retry = (rte_le_to_cpu_16(completion.status) >> 1 & NVME_DO_NOT_RETRY) != 0;
 	assert_int_equal(rte_le_to_cpu_16(completion.cid), q->next_cid);
 	return completion;
 }

@@ -31,6 +31,7 @@ struct host_queue {
 		struct nvme_completion completions[4];
 	} *memory;
 	uint16_t next_cid;
+	bool no_retry;		/* the last completion says so */
 	bool established;
 	bool disconnected;
 	int rejected;		/* status of the private data of a REJ; 0: none */

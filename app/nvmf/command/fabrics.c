@@ -89,6 +89,21 @@ log_refusal(const struct nvmf_queue *q, const struct nvme_connect_data *data, ui
 		       status == NVME_CONNECT_INVALID_HOST ? ": add --allow-host" : "");
 }
 
+/* The host may retry what fails here: the target has room later, or the controller has just ended, and the host will make
+ * another one. When Linux must not retry, it drops the controller, and the file systems on it fail. */
+static uint16_t
+connect_controller(struct nvmf_queue *q, const struct nvme_connect_data *data, const struct nvmf_host *host,
+		   uint32_t kato_ms)
+{
+	uint16_t status = NVME_SUCCESS;
+
+	if (host != NULL && host->host_key.bytes != 0)
+		status = require_authentication(q, host);
+	if (status != NVME_SUCCESS)
+		return status;
+	return q->qid == 0 ? uroce_nvmf_controller_create(q, data, kato_ms) : uroce_nvmf_controller_join(q, data, q->qid);
+}
+
 static void
 connect_queue(struct nvmf_request *req)
 {
@@ -110,15 +125,13 @@ connect_queue(struct nvmf_request *req)
 	status = check_command(q, c, &bad);
 	if (status == NVME_SUCCESS)
 		status = check_data(uroce_nvmf_queue_subsystem(q), q, &data, &host, &bad);
-	if (status == NVME_SUCCESS && host != NULL && host->host_key.bytes != 0)
-		status = require_authentication(q, host);
-	if (status == NVME_SUCCESS)
-		status = q->qid == 0 ? uroce_nvmf_controller_create(q, &data, rte_le_to_cpu_32(c->connect.kato_ms))
-				     : uroce_nvmf_controller_join(q, &data, q->qid);
+	status = status != NVME_SUCCESS ? status | NVME_DO_NOT_RETRY
+					: connect_controller(q, &data, host, rte_le_to_cpu_32(c->connect.kato_ms));
+	if (status == NVME_CONNECT_INVALID_PARAM)
+		bad = IN_DATA(cntlid);
 	if (status != NVME_SUCCESS) {
-		log_refusal(q, &data, status);
-		uroce_nvmf_request_finish_with(req, status | NVME_DO_NOT_RETRY,
-					       status == NVME_CONNECT_INVALID_PARAM ? bad : 0);
+		log_refusal(q, &data, status & (uint16_t)~NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_finish_with(req, status, bad);
 		return;
 	}
 	q->sqsize = (uint16_t)(rte_le_to_cpu_16(c->connect.sqsize) + 1);
