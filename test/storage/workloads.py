@@ -31,6 +31,20 @@ def discover(b):
             raise Failure('discover prints no "%s": %s' % (word, out))
 
 
+def admin(b):
+    """nvme-cli reads all that the controller tells of itself."""
+    b.connect()
+    for command, word in (('id-ctrl', 'uroce NVMe-oF target'), ('id-ns %s -n 1', 'lbaf  0'), ('ns-descs %s -n 1', 'nguid'),
+                          ('list-ns %s', '0x1'), ('smart-log %s', 'available_spare'), ('error-log %s', 'Entries'),
+                          ('fw-log %s', 'frs1'), ('effects-log %s', ''), ('get-feature %s -f 6', 'Current value'),
+                          ('get-feature %s -f 7', 'Current value'), ('flush %s -n 1', 'success')):
+        command = 'nvme ' + (command if '%s' in command else command + ' %s') % DISK
+        out = b.sh(command)
+        if word.lower() not in out.lower():
+            raise Failure('%s prints no "%s": %s' % (command, word, out[:500]))
+    b.disconnect()
+
+
 def queues(b):
     """Bytes that the guest writes are those of the file, and the other way around."""
     for n in (1, 2):
@@ -239,6 +253,7 @@ def goodbye(b):
 
 TESTS = {
     'discover': discover,
+    'admin': admin,
     'queues': queues,
     'ext4': file_system(EXT4, 'e2fsck -fn'),
     'xfs': file_system('mkfs.xfs -q -f', 'xfs_repair -n'),
