@@ -32,15 +32,15 @@ static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rte_rcu_qsbr *
 create(void)
 {
-	const size_t bytes = rte_rcu_qsbr_get_memsize(UROCE_RCU_READERS);
-	struct rte_rcu_qsbr *v = rte_zmalloc("uroce_rcu", bytes, RTE_CACHE_LINE_SIZE);
+	const size_t bytes = rte_rcu_qsbr_get_memsize(UROCE_RCU_SLOT(UROCE_RCU_READERS));
+	struct rte_rcu_qsbr *v = rte_zmalloc("uroce_rcu", bytes, UROCE_LINES_APART);
 
 	if (v == NULL)
 		return NULL;
 	/* must come before the first reader runs */
 	uroce_rcu_has_no_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0;
-	RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_RCU_READERS) == 0);
-	RTE_VERIFY(rte_rcu_qsbr_thread_register(v, UROCE_RCU_WATCHER) == 0);
+	RTE_VERIFY(rte_rcu_qsbr_init(v, UROCE_RCU_SLOT(UROCE_RCU_READERS)) == 0);
+	RTE_VERIFY(rte_rcu_qsbr_thread_register(v, UROCE_RCU_SLOT(UROCE_RCU_WATCHER)) == 0);
 	return v;
 }
 
@@ -75,7 +75,7 @@ have_left(uint64_t token, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		/* pairs with the release in rte_rcu_qsbr_thread_offline() */
-		const uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
+		const uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[UROCE_RCU_SLOT(i)].cnt, __ATOMIC_ACQUIRE);
 
 		if (count != OFFLINE && count < token)
 			return false;
@@ -131,7 +131,7 @@ uroce_rcu_wait_for_memory(void)
 	for (unsigned int i = 0; i < UROCE_RCU_READERS; i++) {
 		for (;;) {
 			/* pairs with the releases of rte_rcu_qsbr_thread_offline() and uroce_rcu_enter_driver() */
-			uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[i].cnt, __ATOMIC_ACQUIRE);
+			uint64_t count = __atomic_load_n(&uroce_rcu->qsbr_cnt[UROCE_RCU_SLOT(i)].cnt, __ATOMIC_ACQUIRE);
 
 			if (count == OFFLINE || count >= token ||
 			    __atomic_load_n(&uroce_rcu_drivers[i].is_in, __ATOMIC_ACQUIRE) != 0)
@@ -154,11 +154,11 @@ uroce_rcu_is_in_driver(void)
 void
 uroce_rcu_watch_begin(void)
 {
-	rte_rcu_qsbr_thread_online(uroce_rcu, UROCE_RCU_WATCHER);
+	uroce_rcu_begin_read(UROCE_RCU_WATCHER);
 }
 
 void
 uroce_rcu_watch_end(void)
 {
-	rte_rcu_qsbr_thread_offline(uroce_rcu, UROCE_RCU_WATCHER);
+	uroce_rcu_end_read(UROCE_RCU_WATCHER);
 }

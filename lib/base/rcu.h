@@ -14,6 +14,7 @@
 #ifndef UROCE_BASE_RCU_H
 #define UROCE_BASE_RCU_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@
 #include <rte_common.h>
 #include <rte_rcu_qsbr.h>
 
+#include "base/lines.h"
 #include "uroce_config.h"
 
 /* The only reader that is not a worker: telemetry, on a thread of EAL. */
@@ -28,13 +30,16 @@
 #define UROCE_RCU_READERS (UROCE_MAX_WORKERS + 1)
 #define UROCE_RCU_NOBODY UROCE_RCU_READERS
 
+/* The number of a reader in uroce_rcu, whose counters have a line each. */
+#define UROCE_RCU_SLOT(reader) ((reader) * (unsigned int)(UROCE_LINES_APART / RTE_CACHE_LINE_SIZE))
+
 /* Set by uroce_rcu_init(), never freed. */
 extern struct rte_rcu_qsbr *uroce_rcu;
 
 /* Only the reader with this index writes it, in its poll. */
 struct uroce_rcu_driver {
-	uint32_t is_in; /* atomic */
-} __rte_cache_aligned;
+	alignas(UROCE_LINES_APART) uint32_t is_in; /* atomic */
+};
 
 extern struct uroce_rcu_driver uroce_rcu_drivers[UROCE_RCU_READERS];
 /* The reader that this thread is during its poll; UROCE_RCU_NOBODY: none. No other thread is that reader, so this
@@ -85,11 +90,37 @@ uroce_rcu_barrier_light(void)
 
 void uroce_rcu_barrier_heavy(void);
 
-/** Begin and end a poll. One thread at a time is a reader. */
+/** Add and remove a reader, which is offline. @return 0, or EINVAL: no such reader */
+static inline int
+uroce_rcu_register(unsigned int reader)
+{
+	return rte_rcu_qsbr_thread_register(uroce_rcu, UROCE_RCU_SLOT(reader));
+}
+
+static inline int
+uroce_rcu_unregister(unsigned int reader)
+{
+	return rte_rcu_qsbr_thread_unregister(uroce_rcu, UROCE_RCU_SLOT(reader));
+}
+
+/** Read in place of a reader that is offline. One thread at a time is a reader. */
+static inline void
+uroce_rcu_begin_read(unsigned int reader)
+{
+	rte_rcu_qsbr_thread_online(uroce_rcu, UROCE_RCU_SLOT(reader));
+}
+
+static inline void
+uroce_rcu_end_read(unsigned int reader)
+{
+	rte_rcu_qsbr_thread_offline(uroce_rcu, UROCE_RCU_SLOT(reader));
+}
+
+/** Begin and end a poll: as uroce_rcu_begin_read(), and the thread is the reader. */
 static inline void
 uroce_rcu_online(unsigned int reader)
 {
-	rte_rcu_qsbr_thread_online(uroce_rcu, reader);
+	uroce_rcu_begin_read(reader);
 	uroce_rcu_self = reader;
 }
 
@@ -97,7 +128,7 @@ static inline void
 uroce_rcu_offline(unsigned int reader)
 {
 	uroce_rcu_self = UROCE_RCU_NOBODY;
-	rte_rcu_qsbr_thread_offline(uroce_rcu, reader);
+	uroce_rcu_end_read(reader);
 }
 
 /**

@@ -65,9 +65,9 @@ struct move {
 static void
 drain_tx(struct move *m)
 {
-	rte_rcu_qsbr_thread_online(uroce_rcu, m->from->index);
+	uroce_rcu_begin_read(m->from->index);
 	uroce_tx_drain(m->from, UROCE_MOVE_TX_NS);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, m->from->index);
+	uroce_rcu_end_read(m->from->index);
 }
 
 static void
@@ -84,9 +84,9 @@ change_engine(struct move *m)
 static void
 drain_inbox(struct move *m)
 {
-	rte_rcu_qsbr_thread_online(uroce_rcu, m->from->index);
+	uroce_rcu_begin_read(m->from->index);
 	uroce_rx_inbox_drain(m->from, m->to);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, m->from->index);
+	uroce_rcu_end_read(m->from->index);
 }
 
 /* Other workers continue. A worker that has read the QP's previous engine in its current round may still hand over frames

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -177,7 +178,7 @@ port_alloc(uint16_t port_id, const struct uroce_port_conf *conf,
 
 	if (node < 0)
 		node = workers[0]->numa_node;
-	port = rte_zmalloc_socket("uroce_port", sizeof(*port), RTE_CACHE_LINE_SIZE, node);
+	port = rte_zmalloc_socket("uroce_port", sizeof(*port), alignof(struct uroce_port), node);
 	if (port == NULL)
 		return NULL;
 	port->port_id = port_id;

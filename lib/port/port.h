@@ -9,6 +9,7 @@
 #define UROCE_PORT_PORT_H
 
 #include <assert.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@
 #include <rte_mbuf.h>
 #include <rte_spinlock.h>
 
+#include "base/lines.h"
 #include "port/ethdev/bonding.h"
 #include "port/net/address.h"
 #include "port/counters.h"
@@ -51,7 +53,7 @@ enum uroce_rx_wake {
 
 /* Queue i of a port, driven by its worker i. */
 struct uroce_port_queue {
-	struct uroce_port *port;
+	alignas(UROCE_LINES_APART) struct uroce_port *port;
 	struct uroce_worker *worker; /* changes while the port is stopped; other threads: uroce_port_worker() */
 	struct rte_mempool *pool; /* mbufs of received frames */
 	uint16_t port_id;
@@ -63,7 +65,7 @@ struct uroce_port_queue {
 	uint16_t nb_rx_desc;
 	uint16_t nb_tx_desc;
 	/* written by the worker; others read only the fields above, and counters */
-	uint16_t nb_tx __rte_cache_aligned;
+	alignas(UROCE_LINES_APART) uint16_t nb_tx;
 	struct uroce_handover handover; /* frames for other workers, which wait */
 	bool tx_stalled;      /* drop frames that the port does not accept, without waiting */
 	uint64_t tx_since_ns; /* the port has accepted no frame since then; 0: it accepts frames */
@@ -81,7 +83,7 @@ struct uroce_port_queue {
 	bool rx_stale; /* atomic: the link has come up, so the driver may have another descriptor */
 	struct uroce_notes notes; /* QPs of other workers whose frames it has received */
 	rte_spinlock_t lock __rte_cache_aligned; /* tx_lock of the workers that share TX queue `id` */
-} __rte_cache_aligned;
+};
 
 struct uroce_port {
 	/* constant while started */
@@ -105,7 +107,7 @@ struct uroce_port {
 	/* control: release; workers: acquire, within RCU */
 	struct uroce_addresses *addresses;
 	/* a cache line of their own: worker 0 takes their lock in upkeep, and all workers read the fields above */
-	struct uroce_neighbors neighbors __rte_cache_aligned;
+	alignas(UROCE_LINES_APART) struct uroce_neighbors neighbors;
 	struct uroce_groups groups;
 	uint64_t upkeep_ns; /* atomic minimum: next time at which worker 0 runs uroce_port_upkeep() */
 	uint64_t announce;  /* atomic: GID indices to be announced */
@@ -144,9 +146,6 @@ struct uroce_port {
 	struct uroce_port_conf conf; /* of the last start, without pointers */
 };
 
-static_assert(sizeof(struct uroce_port_queue) % RTE_CACHE_LINE_SIZE == 0, "queues of different workers share no line");
-static_assert(offsetof(struct uroce_port, neighbors) % RTE_CACHE_LINE_SIZE == 0,
-	      "all workers read the lines before, and worker 0 writes those after");
 static_assert(UROCE_MAX_GID <= 64, "uroce_port.announce has a bit for each");
 
 static inline struct uroce_port *

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdalign.h>
 #include <string.h>
 
 #include <rte_malloc.h>
@@ -27,7 +28,7 @@ grow(struct uroce_port *port, unsigned int n)
 	if (n <= port->room)
 		return 0;
 	n = rte_align32pow2(n);
-	queues = rte_zmalloc_socket("uroce_queues", n * sizeof(*queues), RTE_CACHE_LINE_SIZE, port->numa_node);
+	queues = rte_zmalloc_socket("uroce_queues", n * sizeof(*queues), alignof(struct uroce_port_queue), port->numa_node);
 	if (queues == NULL)
 		return -ENOMEM;
 	if (port->room != 0) {

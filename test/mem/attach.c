@@ -301,15 +301,15 @@ setup(void **state)
 		return -1;
 	uroce_mrs_count_for(&table, A);
 	uroce_mrs_count_for(&table, B);
-	return rte_rcu_qsbr_thread_register(uroce_rcu, A) | rte_rcu_qsbr_thread_register(uroce_rcu, B);
+	return uroce_rcu_register(A) | uroce_rcu_register(B);
 }
 
 static int
 teardown(void **state)
 {
 	assert_int_equal(rte_mempool_avail_count(pool), MBUFS);
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, A);
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, B);
+	uroce_rcu_unregister(A);
+	uroce_rcu_unregister(B);
 	uroce_mrs_fini(&table);
 	rte_free(memory);
 	rte_mempool_free(pool);

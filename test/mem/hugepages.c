@@ -299,8 +299,8 @@ poll_slowly(void *arg)
 	const struct uroce_mr_key *k;
 	unsigned int sum = 0;
 
-	rte_rcu_qsbr_thread_register(uroce_rcu, 3);
-	rte_rcu_qsbr_thread_online(uroce_rcu, 3);
+	uroce_rcu_register(3);
+	uroce_rcu_begin_read(3);
 	k = uroce_mr_lookup(&table, p->mr->ibv.lkey, &pd.ibv, (uintptr_t)p->mr->ibv.addr, BLOCK, 0);
 	RTE_VERIFY(k != NULL);
 	__atomic_store_n(&p->found, 1, __ATOMIC_RELEASE);
@@ -314,8 +314,8 @@ poll_slowly(void *arg)
 	}
 	RTE_VERIFY(sum == 0);
 	__atomic_store_n(&p->left, 1, __ATOMIC_RELEASE);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, 3);
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, 3);
+	uroce_rcu_end_read(3);
+	uroce_rcu_unregister(3);
 	return NULL;
 }
 
@@ -370,9 +370,9 @@ static void *
 poll_always(void *arg)
 {
 	(void)arg;
-	rte_rcu_qsbr_thread_register(uroce_rcu, 4);
+	uroce_rcu_register(4);
 	while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0) {
-		rte_rcu_qsbr_thread_online(uroce_rcu, 4);
+		uroce_rcu_begin_read(4);
 		for (uint32_t i = 0; i < RTE_BIT32(table.log2); i++) {
 			const uint32_t key = __atomic_load_n(&table.keys[i].key, __ATOMIC_ACQUIRE);
 
@@ -382,10 +382,10 @@ poll_always(void *arg)
 				touch(table.keys[i].va);
 			}
 		}
-		rte_rcu_qsbr_thread_offline(uroce_rcu, 4);
+		uroce_rcu_end_read(4);
 		sched_yield();
 	}
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, 4);
+	uroce_rcu_unregister(4);
 	return NULL;
 }
 

@@ -71,18 +71,18 @@ work(void *arg)
 {
 	const unsigned int id = (unsigned int)(uintptr_t)arg;
 
-	rte_rcu_qsbr_thread_register(uroce_rcu, id);
+	uroce_rcu_register(id);
 	while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0) {
-		rte_rcu_qsbr_thread_online(uroce_rcu, id);
+		uroce_rcu_begin_read(id);
 		for (unsigned int i = 0; i < OWNERS; i++) {
 			for (unsigned int j = 0; j < KEYS; j++)
 				look_up(&owners[i],
 					__atomic_load_n(&owners[i].keys[j], __ATOMIC_ACQUIRE));
 		}
-		rte_rcu_qsbr_thread_offline(uroce_rcu, id);
+		uroce_rcu_end_read(id);
 		sched_yield();
 	}
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, id);
+	uroce_rcu_unregister(id);
 	return NULL;
 }
 

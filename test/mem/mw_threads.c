@@ -59,15 +59,15 @@ look_up_all_the_time(void *arg)
 {
 	const unsigned int id = (unsigned int)(uintptr_t)arg;
 
-	rte_rcu_qsbr_thread_register(uroce_rcu, id);
+	uroce_rcu_register(id);
 	while (__atomic_load_n(&stop, __ATOMIC_RELAXED) == 0) {
-		rte_rcu_qsbr_thread_online(uroce_rcu, id);
+		uroce_rcu_begin_read(id);
 		for (unsigned int i = 0; i < 50; i++)
 			look_up();
-		rte_rcu_qsbr_thread_offline(uroce_rcu, id);
+		uroce_rcu_end_read(id);
 		sched_yield();
 	}
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, id);
+	uroce_rcu_unregister(id);
 	return NULL;
 }
 
@@ -96,13 +96,13 @@ bind_and_invalidate(struct uroce_mw *mw, const struct uroce_mr *mr, uint64_t off
 		.qp = &qp,
 	};
 
-	rte_rcu_qsbr_thread_online(uroce_rcu, BINDER);
+	uroce_rcu_begin_read(BINDER);
 	RTE_VERIFY(uroce_mw_bind(&table, &b) == 0);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, BINDER);
+	uroce_rcu_end_read(BINDER);
 	sched_yield();
-	rte_rcu_qsbr_thread_online(uroce_rcu, BINDER);
+	uroce_rcu_begin_read(BINDER);
 	RTE_VERIFY(uroce_mw_invalidate(&table, rkey, &pd.ibv, &qp) == 0);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, BINDER);
+	uroce_rcu_end_read(BINDER);
 }
 
 static void
@@ -115,7 +115,7 @@ test_lookups_and_binds(void **state)
 	rkey = uroce_mw_next_rkey(mw, 7);
 	for (uintptr_t i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&readers[i], NULL, look_up_all_the_time, (void *)i), 0);
-	rte_rcu_qsbr_thread_register(uroce_rcu, BINDER);
+	uroce_rcu_register(BINDER);
 	/* and until a look-up has resolved */
 	for (unsigned int i = 0; i < CYCLES || __atomic_load_n(&resolved, __ATOMIC_RELAXED) == 0; i++) {
 		uint64_t *words = map();
@@ -128,7 +128,7 @@ test_lookups_and_binds(void **state)
 		assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), 0);
 		munmap(words, 4096);
 	}
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, BINDER);
+	uroce_rcu_unregister(BINDER);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 	for (unsigned int i = 0; i < READERS; i++)
 		pthread_join(readers[i], NULL);

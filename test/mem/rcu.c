@@ -36,12 +36,12 @@ test_nobody_to_wait_for(void **state)
 	assert_int_equal(uroce_rcu_init(), 0);
 	uroce_rcu_wait();
 	/* no wait for a worker between its polls */
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 0), 0);
+	assert_int_equal(uroce_rcu_register(0), 0);
 	uroce_rcu_wait();
-	rte_rcu_qsbr_thread_online(uroce_rcu, 0);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, 0);
+	uroce_rcu_begin_read(0);
+	uroce_rcu_end_read(0);
 	uroce_rcu_wait();
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 0), 0);
+	assert_int_equal(uroce_rcu_unregister(0), 0);
 }
 
 struct reader {
@@ -59,7 +59,7 @@ poll_once(void *arg)
 	if (r->is_watcher)
 		uroce_rcu_watch_begin();
 	else
-		rte_rcu_qsbr_thread_online(uroce_rcu, 1);
+		uroce_rcu_begin_read(1);
 	__atomic_store_n(&r->in_poll, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&r->go, __ATOMIC_ACQUIRE) == 0)
 		sched_yield();
@@ -67,7 +67,7 @@ poll_once(void *arg)
 	if (r->is_watcher)
 		uroce_rcu_watch_end();
 	else
-		rte_rcu_qsbr_thread_offline(uroce_rcu, 1);
+		uroce_rcu_end_read(1);
 	return NULL;
 }
 
@@ -102,10 +102,10 @@ static void
 test_waits_for_who_is_in_a_poll(void **state)
 {
 	assert_int_equal(uroce_rcu_init(), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
+	assert_int_equal(uroce_rcu_register(1), 0);
 	wait_for_reader(false, uroce_rcu_wait);
 	wait_for_reader(false, uroce_rcu_wait_for_workers);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 1), 0);
+	assert_int_equal(uroce_rcu_unregister(1), 0);
 }
 
 static void
@@ -131,7 +131,7 @@ leave_driver(void *arg)
 {
 	struct reader *r = arg;
 
-	rte_rcu_qsbr_thread_online(uroce_rcu, 1);
+	uroce_rcu_begin_read(1);
 	uroce_rcu_enter_driver(1);
 	__atomic_store_n(&r->in_poll, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&r->go, __ATOMIC_ACQUIRE) == 0)
@@ -141,7 +141,7 @@ leave_driver(void *arg)
 	while (__atomic_load_n(&r->go, __ATOMIC_ACQUIRE) == 1)
 		sched_yield();
 	__atomic_store_n(&r->leaving, 1, __ATOMIC_RELEASE);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, 1);
+	uroce_rcu_end_read(1);
 	return NULL;
 }
 
@@ -164,7 +164,7 @@ test_memory_passes_over_drivers(void **state)
 	pthread_t reader, helper;
 
 	assert_int_equal(uroce_rcu_init(), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, 1), 0);
+	assert_int_equal(uroce_rcu_register(1), 0);
 	assert_false(uroce_rcu_is_in_driver());
 	uroce_rcu_wait_for_memory();
 	assert_int_equal(pthread_create(&reader, NULL, leave_driver, &r), 0);
@@ -181,7 +181,7 @@ test_memory_passes_over_drivers(void **state)
 	assert_int_equal(__atomic_load_n(&r.leaving, __ATOMIC_ACQUIRE), 1);
 	pthread_join(reader, NULL);
 	pthread_join(helper, NULL);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, 1), 0);
+	assert_int_equal(uroce_rcu_unregister(1), 0);
 }
 
 static int

@@ -46,7 +46,7 @@ void
 world_init(struct world *w, const struct world_conf *conf, uint64_t seed)
 {
 	SIM_CHECK(uroce_rcu_init() == 0, "uroce_rcu_init fails");
-	rte_rcu_qsbr_thread_register(uroce_rcu, RCU_THREAD);
+	uroce_rcu_register(RCU_THREAD);
 	uroce_random_seed(seed);
 	memset(w, 0, sizeof(*w));
 	w->conf = *conf;
@@ -67,7 +67,7 @@ world_fini(struct world *w)
 		end_destroy(w->ends[i]);
 	world_pool_destroy(w->rx_pool);
 	link_fini(&w->link);
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, RCU_THREAD);
+	uroce_rcu_unregister(RCU_THREAD);
 	uroce_random_seed(0);
 }
 
@@ -76,13 +76,12 @@ world_poll(struct world *w)
 {
 	bool busy = false;
 
-	rte_rcu_qsbr_thread_online(uroce_rcu, RCU_THREAD);
+	uroce_rcu_begin_read(RCU_THREAD);
 	mishaps_happen(&w->mishaps, w);
 	link_advance(&w->link, w->now_ns);
 	for (unsigned int i = 0; i < w->conf.ends; i++)
 		busy |= end_poll(w->ends[i], w->now_ns);
-	rte_rcu_qsbr_quiescent(uroce_rcu, RCU_THREAD);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, RCU_THREAD);
+	uroce_rcu_end_read(RCU_THREAD);
 	return busy;
 }
 

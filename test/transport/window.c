@@ -339,15 +339,15 @@ type_1_by_its_own_call(void **state)
 static void
 other_worker_begins(void)
 {
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, OTHER_WORKER), 0);
-	rte_rcu_qsbr_thread_online(uroce_rcu, OTHER_WORKER);
+	assert_int_equal(uroce_rcu_register(OTHER_WORKER), 0);
+	uroce_rcu_begin_read(OTHER_WORKER);
 }
 
 static void
 other_worker_ends(void)
 {
-	rte_rcu_qsbr_thread_offline(uroce_rcu, OTHER_WORKER);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, OTHER_WORKER), 0);
+	uroce_rcu_end_read(OTHER_WORKER);
+	assert_int_equal(uroce_rcu_unregister(OTHER_WORKER), 0);
 }
 
 /* Another QP with the same CQs and memory. */
@@ -445,8 +445,8 @@ an_invalidation_waits_for_no_later_poll(void **state)
 	other_worker_begins();
 	post_inv(&t.p, t.mw->rkey, 1, 0);
 	expect_to_wait(&t.p, t.mw, t.mw->rkey, t.first);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, OTHER_WORKER);
-	rte_rcu_qsbr_thread_online(uroce_rcu, OTHER_WORKER);
+	uroce_rcu_end_read(OTHER_WORKER);
+	uroce_rcu_begin_read(OTHER_WORKER);
 	peer_expect_nothing(&t.p);
 	peer_expect_wc(t.p.send_cq, IBV_WC_SUCCESS, 1);
 	other_worker_ends();

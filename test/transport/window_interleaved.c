@@ -16,7 +16,6 @@
 
 #include <cmocka.h>
 
-#include <rte_rcu_qsbr.h>
 
 #include "base/rcu.h"
 #include "peer.h"
@@ -94,9 +93,9 @@ poll_ours(void)
 	struct rte_mbuf *m;
 	struct ibv_wc wc;
 
-	rte_rcu_qsbr_thread_online(uroce_rcu, OUR_READER);
+	uroce_rcu_begin_read(OUR_READER);
 	assert_int_equal(uroce_engine_send(&our_engine, &m, 1, p.now_ns), 0);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, OUR_READER);
+	uroce_rcu_end_read(OUR_READER);
 	if (uroce_poll_cq(p.send_cq, 1, &wc) == 0)
 		return false;
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
@@ -155,13 +154,13 @@ poll_theirs(void)
 			.dma_len = BYTES, .payload = payload, .payload_bytes = BYTES,
 		};
 	reach();
-	rte_rcu_qsbr_thread_online(uroce_rcu, THEIR_READER);
+	uroce_rcu_begin_read(THEIR_READER);
 	polling = true;
 	reach();
 	peer_in_burst(&p, writes, WRITES);
 	reach();
 	polling = false;
-	rte_rcu_qsbr_thread_offline(uroce_rcu, THEIR_READER);
+	uroce_rcu_end_read(THEIR_READER);
 	point = POINTS - 1;	/* refused WRITEs have reached no point */
 	reach();
 }
@@ -195,8 +194,8 @@ start(void)
 	const struct peer_conf conf = { .type = IBV_QPT_RC };
 
 	peer_start(&p, &conf);
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, THEIR_READER), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, OUR_READER), 0);
+	assert_int_equal(uroce_rcu_register(THEIR_READER), 0);
+	assert_int_equal(uroce_rcu_register(OUR_READER), 0);
 	assert_int_equal(uroce_engine_init(&our_engine, p.headers, p.payloads, NULL, p.now_ns), 0);
 	p.host.engine = &our_engine;
 	init.send_cq = init.recv_cq = p.send_cq;
@@ -216,8 +215,8 @@ finish(void)
 	assert_int_equal(uroce_dealloc_mw(mw), 0);
 	assert_int_equal(uroce_destroy_qp(our_qp), 0);
 	uroce_engine_fini(&our_engine);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, OUR_READER), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, THEIR_READER), 0);
+	assert_int_equal(uroce_rcu_unregister(OUR_READER), 0);
+	assert_int_equal(uroce_rcu_unregister(THEIR_READER), 0);
 	peer_stop(&p);
 }
 

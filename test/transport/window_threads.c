@@ -56,9 +56,9 @@ other_worker(void *arg)
 {
 	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		rte_rcu_qsbr_thread_online(uroce_rcu, OTHER);
+		uroce_rcu_begin_read(OTHER);
 		place();
-		rte_rcu_qsbr_thread_offline(uroce_rcu, OTHER);
+		uroce_rcu_end_read(OTHER);
 		sched_yield();
 	}
 	return NULL;
@@ -72,9 +72,9 @@ complete(uint64_t wr_id)
 	struct ibv_wc wc;
 
 	do {
-		rte_rcu_qsbr_thread_online(uroce_rcu, ENGINE);
+		uroce_rcu_begin_read(ENGINE);
 		assert_int_equal(uroce_engine_send(&p.engine, &m, 1, p.now_ns), 0);
-		rte_rcu_qsbr_thread_offline(uroce_rcu, ENGINE);
+		uroce_rcu_end_read(ENGINE);
 		sched_yield();
 	} while (uroce_poll_cq(p.send_cq, 1, &wc) == 0);
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
@@ -164,15 +164,15 @@ run(enum ibv_mw_type type)
 	assert_non_null(mw);
 	stop = false;
 	rkey = mw->rkey;
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, ENGINE), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, OTHER), 0);
+	assert_int_equal(uroce_rcu_register(ENGINE), 0);
+	assert_int_equal(uroce_rcu_register(OTHER), 0);
 	assert_int_equal(pthread_create(&thread, NULL, other_worker, NULL), 0);
 	for (uint64_t cycle = 0; cycle < CYCLES; cycle++)
 		lend_and_take_back(cycle);
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, OTHER), 0);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, ENGINE), 0);
+	assert_int_equal(uroce_rcu_unregister(OTHER), 0);
+	assert_int_equal(uroce_rcu_unregister(ENGINE), 0);
 	assert_int_equal(uroce_dealloc_mw(mw), 0);
 	assert_int_equal(uroce_destroy_qp(second), 0);
 	peer_stop(&p);

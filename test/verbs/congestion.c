@@ -142,13 +142,13 @@ reader(void *arg)
 	bool wrong = false;
 
 	while (!__atomic_load_n(stop, __ATOMIC_RELAXED)) {
-		rte_rcu_qsbr_thread_online(uroce_rcu, READER);
+		uroce_rcu_begin_read(READER);
 		for (int i = 0; i < 100; i++) {
 			const struct uroce_congestion *c = uroce_congestion_of(&fake.dev);
 
 			wrong |= c->rpg_ai_rate != c->rpg_hai_rate || c->rpg_ai_rate != c->rpg_time_reset;
 		}
-		rte_rcu_qsbr_thread_offline(uroce_rcu, READER);
+		uroce_rcu_end_read(READER);
 	}
 	return wrong ? arg : NULL;
 }
@@ -163,7 +163,7 @@ workers_see_one_set_or_the_other(void **state)
 
 	(void)state;
 	assert_int_equal(uroce_set_congestion(fake.context, &c), 0);
-	rte_rcu_qsbr_thread_register(uroce_rcu, READER);
+	uroce_rcu_register(READER);
 	assert_int_equal(pthread_create(&thread, NULL, reader, &stop), 0);
 	for (uint32_t i = 2; i < CHANGES; i++) {
 		c.rpg_ai_rate = c.rpg_hai_rate = c.rpg_time_reset = i;
@@ -172,7 +172,7 @@ workers_see_one_set_or_the_other(void **state)
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	assert_int_equal(pthread_join(thread, &ret), 0);
 	assert_null(ret);
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, READER);
+	uroce_rcu_unregister(READER);
 }
 
 UROCE_TESTS(congestion_parameters)

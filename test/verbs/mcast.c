@@ -201,19 +201,19 @@ look_up(void *arg)
 	struct reader *r = arg;
 	struct uroce_qp *qps[UROCE_MAX_MCAST_QPS];
 
-	rte_rcu_qsbr_thread_register(uroce_rcu, 0);
+	uroce_rcu_register(0);
 	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED)) {
 		unsigned int n, i;
 
-		rte_rcu_qsbr_thread_online(uroce_rcu, 0);
+		uroce_rcu_begin_read(0);
 		n = receivers(&group, qps);
 		for (i = 0; i < n && qps[i] != r->always; i++)
 			;
 		r->missed += i == n;
-		rte_rcu_qsbr_thread_offline(uroce_rcu, 0);
+		uroce_rcu_end_read(0);
 		__atomic_fetch_add(&r->rounds, 1, __ATOMIC_RELAXED);
 	}
-	rte_rcu_qsbr_thread_unregister(uroce_rcu, 0);
+	uroce_rcu_unregister(0);
 	return NULL;
 }
 

@@ -61,15 +61,15 @@ test_worker_in_a_poll(void **state)
 {
 	struct ibv_qp *ibv = create();
 
-	assert_int_equal(rte_rcu_qsbr_thread_register(uroce_rcu, READER), 0);
-	rte_rcu_qsbr_thread_online(uroce_rcu, READER);
+	assert_int_equal(uroce_rcu_register(READER), 0);
+	uroce_rcu_begin_read(READER);
 	assert_int_equal(uroce_destroy_qp_async(ibv, count_freed, &pair), 0);
 	uroce_reclaim_run();
 	assert_int_equal(freed, 0);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, READER);
+	uroce_rcu_end_read(READER);
 	uroce_reclaim_run();
 	assert_int_equal(freed, 1);
-	assert_int_equal(rte_rcu_qsbr_thread_unregister(uroce_rcu, READER), 0);
+	assert_int_equal(uroce_rcu_unregister(READER), 0);
 }
 
 /* A reported event that is not acknowledged, for which uroce_destroy_qp() would wait, and an unread event. */

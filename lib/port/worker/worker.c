@@ -326,9 +326,9 @@ uroce_worker_enter_both(struct uroce_worker *a, struct uroce_worker *b)
 	struct uroce_worker *first = a->index < b->index ? a : b, *second = a->index < b->index ? b : a;
 
 	uroce_worker_enter(first);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, first->index);
+	uroce_rcu_end_read(first->index);
 	uroce_worker_enter(second);
-	rte_rcu_qsbr_thread_offline(uroce_rcu, second->index);
+	uroce_rcu_end_read(second->index);
 }
 
 uint64_t

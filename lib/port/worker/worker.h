@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@
 #include <rte_ring.h>
 #include <rte_ticketlock.h>
 
+#include "base/lines.h"
 #include "port/worker/handover.h"
 #include "transport/engine.h"
 #include "uroce.h"
@@ -57,7 +59,7 @@ struct uroce_load {
 };
 
 struct uroce_worker {
-	struct uroce_engine engine;
+	alignas(UROCE_LINES_APART) struct uroce_engine engine;
 	/* constant fields, which other workers read: not in a cache line that each poll writes */
 	/* struct uroce_inbox_item; any worker enqueues, this one dequeues. uroce_inboxes_size() replaces it while no
 	 * worker is polled */

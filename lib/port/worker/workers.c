@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdalign.h>
 
 #include <rte_errno.h>
 #include <rte_launch.h>
@@ -92,7 +93,7 @@ worker_init(struct uroce_worker *w, unsigned int index, const struct uroce_worke
 	ret = engine_create(w, conf);
 	if (ret < 0)
 		goto free_inbox;
-	ret = rte_rcu_qsbr_thread_register(uroce_rcu, index);
+	ret = uroce_rcu_register(index);
 	if (ret != 0) {
 		ret = -EINVAL;
 		goto destroy_engine;
@@ -120,7 +121,7 @@ worker_create(struct uroce_worker **worker, const struct uroce_worker_conf *conf
 			  UROCE_MAX_WORKERS);
 		return -ENOSPC;
 	}
-	w = rte_zmalloc_socket("uroce_worker", sizeof(*w), RTE_CACHE_LINE_SIZE, conf->numa_node);
+	w = rte_zmalloc_socket("uroce_worker", sizeof(*w), alignof(struct uroce_worker), conf->numa_node);
 	ret = w != NULL ? worker_init(w, index, conf) : -ENOMEM;
 	if (ret < 0) {
 		UROCE_LOG(ERR, "cannot create a worker: %s\n", rte_strerror(-ret));
@@ -176,7 +177,7 @@ uroce_destroy_worker(struct uroce_worker *w)
 		ret = EBUSY;
 	} else {
 		/* first: another worker may get the index, and must stay registered */
-		rte_rcu_qsbr_thread_unregister(uroce_rcu, w->index);
+		uroce_rcu_unregister(w->index);
 		workers[w->index] = NULL;
 	}
 	pthread_mutex_unlock(&workers_lock);
@@ -362,11 +363,11 @@ uroce_hold_workers(void (*fn)(void *arg), void *arg)
 		if (workers[i] != NULL) {
 			uroce_worker_enter(workers[i]);
 			uroce_rcu_enter_driver(i);
-			rte_rcu_qsbr_thread_offline(uroce_rcu, i);
+			uroce_rcu_end_read(i);
 		}
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)
 		if (workers[i] != NULL)
-			rte_rcu_qsbr_thread_online(uroce_rcu, i);
+			uroce_rcu_begin_read(i);
 	fn(arg);
 	has_them = false;
 	for (unsigned int i = 0; i < UROCE_MAX_WORKERS; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Tests that workers share no cache lines on the data path, and execute no atomic operations for a packet. Three
- * workers, each on its own lcore, drive a queue of each of two devices, as those of uroce-perf --workers 3. They post,
- * send, receive and complete on their own queue pairs, as requester and as responder. No cache line may have been
- * written by one worker and accessed by another. If workers must share something, such as a CQ or frames for another
- * worker, they share only that.
+ * Tests that workers share no cache lines on the data path, nor pairs of them, and execute no atomic operations for a
+ * packet. Three workers, each on its own lcore, drive a queue of each of two devices, as those of uroce-perf --workers 3.
+ * They post, send, receive and complete on their own queue pairs, as requester and as responder. No pair of cache lines
+ * may have been written by one worker and accessed by another. If workers must share something, such as a CQ or frames
+ * for another worker, they share only that.
  */
 
 #include <setjmp.h>
@@ -375,7 +375,7 @@ judge(const struct touched_line *line, void *arg)
 	for (unsigned int i = 0; i < v->nb_allowed; i++) {
 		struct allowed *a = &v->allowed[i];
 
-		if (line->address <= a->last && line->address + RTE_CACHE_LINE_SIZE > a->first) {
+		if (line->address <= a->last && line->address + TOUCHED_LINE_BYTES > a->first) {
 			a->lines++;
 			return;
 		}
@@ -551,7 +551,7 @@ test_a_cq_is_shared(void **state)
 	touched_shared(judge, &v);
 	report(&v);
 	assert_int_equal(v.unknown, 0);
-	assert_true(v.allowed[0].lines >= 2); /* of producers and of consumers */
+	assert_true(v.allowed[0].lines > 0);
 	assert_true(v.allowed[1].lines > 0);
 	touched_atomics(atomic_judge, &a);
 	assert_true(a.others > 0);

@@ -16,7 +16,6 @@
 #include "touched.h"
 
 #define LINES (1u << 20) /* of the table, a power of two */
-#define LINE_BYTES RTE_CACHE_LINE_SIZE
 
 #define ATOMICS 1024
 
@@ -47,7 +46,7 @@ touched_forget(void)
 static struct touched_line *
 find(uintptr_t address)
 {
-	uint32_t at = (uint32_t)((address / LINE_BYTES * 0x9e3779b97f4a7c15ull) >> 32) & (LINES - 1);
+	uint32_t at = (uint32_t)((address / TOUCHED_LINE_BYTES * 0x9e3779b97f4a7c15ull) >> 32) & (LINES - 1);
 
 	while (lines[at].address != address) {
 		if (lines[at].address == 0) {
@@ -63,12 +62,12 @@ find(uintptr_t address)
 static void
 touch(const volatile void *p, size_t bytes, bool write, const void *code)
 {
-	const uintptr_t first = (uintptr_t)p & ~(uintptr_t)(LINE_BYTES - 1);
+	const uintptr_t first = (uintptr_t)p & ~(uintptr_t)(TOUCHED_LINE_BYTES - 1);
 	const uint32_t bit = UINT32_C(1) << (me & 31);
 
 	if (me == TOUCHED_NOBODY || bytes == 0)
 		return;
-	for (uintptr_t address = first; address < (uintptr_t)p + bytes; address += LINE_BYTES) {
+	for (uintptr_t address = first; address < (uintptr_t)p + bytes; address += TOUCHED_LINE_BYTES) {
 		struct touched_line *line = find(address);
 
 		if (write && line->writers == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Records which thread accesses which cache line, and counts atomic operations. The library is compiled for
+ * Records which thread accesses which pair of cache lines, and counts atomic operations. The library is compiled for
  * ThreadSanitizer, but touched.c defines the functions that it calls at each access, and keeps a table of lines. One
  * thread runs at a time, so that the table needs no lock and results are reproducible; threads identify themselves by
  * touched_as().
@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lines.h"
+
 #define TOUCHED_NOBODY UINT32_MAX
+#define TOUCHED_LINE_BYTES UROCE_LINES_APART
 
 struct touched_line {
 	uintptr_t address; /* 0: the entry is free */
