@@ -137,22 +137,30 @@ move_to(struct uroce_qp *qp, struct uroce_worker *worker)
 	qp->dev->ops.worker->doorbell(qp); /* the thread of its new worker may be asleep */
 }
 
+void
+uroce_port_qp_move(struct uroce_qp *qp, struct uroce_worker *worker)
+{
+	int cancel;
+
+	/* a thread canceled in a driver, which may write to a file, would keep the turns */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&qp->ibv.mutex);
+	move_to(qp, worker);
+	pthread_mutex_unlock(&qp->ibv.mutex);
+	pthread_setcancelstate(cancel, &cancel);
+}
+
 int
 uroce_qp_move(struct ibv_qp *ibv, struct uroce_worker *worker)
 {
 	struct uroce_qp *qp = uroce_qp_real(uroce_qp_of(ibv));
-	int cancel, ret = 0;
+	int ret = 0;
 
-	/* a thread canceled in a driver, which may write to a file, would keep the turns */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_rwlock_rdlock(&qp->dev->engines_lock);
-	pthread_mutex_lock(&qp->ibv.mutex);
 	if (qp->ibv.qp_num == UROCE_GSI_QPN || !uroce_port_has_worker(uroce_port_of(qp->dev), worker))
 		ret = EINVAL;
 	else
-		move_to(qp, worker);
-	pthread_mutex_unlock(&qp->ibv.mutex);
+		uroce_port_qp_move(qp, worker);
 	pthread_rwlock_unlock(&qp->dev->engines_lock);
-	pthread_setcancelstate(cancel, &cancel);
 	return ret;
 }

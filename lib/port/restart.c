@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/rcu.h"
+#include "port/affinity.h"
 #include "port/ethdev/ethdev.h"
 #include "port/ethdev/link.h"
 #include "port/ethdev/watch.h"
@@ -109,12 +110,22 @@ check_worker(struct uroce_qp *qp, const void *arg)
 {
 	const struct uroce_worker *w = uroce_worker_of(qp->engine);
 
-	if (crew_has(arg, w))
+	if (qp == qp->dev->qps.gsi || crew_has(arg, w))
 		return 0;
 	UROCE_LOG(ERR,
 		  "%s: QP %#x belongs to worker %u, which the port no longer uses: pass it, too, or move the QP\n",
 		  qp->dev->ibv.name, qp->ibv.qp_num, w->index);
 	return -EBUSY;
+}
+
+/* The CM's QP1 goes where the port's workers are: the program does not have it. */
+static void
+move_gsi(struct uroce_port *port, const struct crew *crew)
+{
+	struct uroce_qp *gsi = __atomic_load_n(&port->dev.qps.gsi, __ATOMIC_ACQUIRE); /* as in each_qp() */
+
+	if (gsi != NULL && !crew_has(crew, uroce_worker_of(gsi->engine)))
+		uroce_port_qp_move(gsi, crew->workers[0]);
 }
 
 /* Does the QP's longest packet fit the port? QP1 sends only short ones. */
@@ -166,9 +177,11 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf, const struct 
 	ret = crew_set(port, crew);
 	if (ret < 0)
 		return ret;
+	move_gsi(port, crew);
 	ret = resume(port, conf);
 	if (ret < 0) {
 		crew_set(port, &before);
+		move_gsi(port, &before);
 		return ret;
 	}
 	port->conf = *conf;

@@ -5,6 +5,7 @@
  * they retransmit what was lost, and every byte is right.
  */
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,11 +25,14 @@
 #include "port/port.h"
 #include "port/worker/pool.h"
 #include "port/worker/worker.h"
+#include "uroce_cma.h"
 #include "uroce_config.h"
 
-#define QUEUES	 4
-#define RESTARTS 12
-#define TIMEOUT	 19 /* 2 s: all retries take longer than a restart on a busy machine. Probes find losses earlier */
+#define QUEUES	      4
+#define RESTARTS      12
+#define CM_PORT	      7471
+#define CM_TIMEOUT_MS 60000
+#define TIMEOUT	      19 /* 2 s: all retries take longer than a restart on a busy machine. Probes find losses earlier */
 
 static struct pair pair;
 
@@ -354,6 +358,75 @@ test_move_and_fewer_workers(void **state)
 	}
 }
 
+/* ---- QP1, which belongs to the CM ---- */
+
+static struct rdma_cm_id *
+expect_cm(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	assert_int_equal(uroce_rdma_get_cm_event(channel, &event), 0);
+	assert_int_equal(event->event, type);
+	id = event->id;
+	assert_int_equal(uroce_rdma_ack_cm_event(event), 0);
+	return id;
+}
+
+/* The first end requests a connection, which the second rejects. The CM's thread polls the workers. */
+static void
+request(struct rdma_event_channel *channel, struct sockaddr_in *far)
+{
+	struct rdma_conn_param param = { .qp_num = pair.ends[0].qp->qp_num, .retry_count = 7 };
+	struct rdma_cm_id *client, *server;
+
+	assert_int_equal(uroce_rdma_create_id(channel, &client, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_resolve_addr(client, NULL, (struct sockaddr *)far, CM_TIMEOUT_MS), 0);
+	expect_cm(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(uroce_rdma_resolve_route(client, CM_TIMEOUT_MS), 0);
+	expect_cm(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	assert_int_equal(uroce_rdma_connect(client, &param), 0);
+	server = expect_cm(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+	assert_int_equal(uroce_rdma_reject(server, NULL, 0), 0);
+	expect_cm(channel, RDMA_CM_EVENT_REJECTED);
+	assert_int_equal(uroce_rdma_destroy_id(server), 0);
+	assert_int_equal(uroce_rdma_destroy_id(client), 0);
+}
+
+/* QP1's worker goes. A start that fails leaves QP1 where it was. */
+static void
+test_cm(void **state)
+{
+	struct sockaddr_in far = { .sin_family = AF_INET,
+				   .sin_port = htons(CM_PORT),
+				   .sin_addr.s_addr = RTE_BE32(RTE_IPV4(10, 0, 0, 2)) };
+	struct rdma_event_channel *channel = uroce_rdma_create_event_channel();
+	const struct uroce_port_conf too_small = { .size = sizeof(too_small), .mtu = 1000 };
+	struct uroce_worker *workers[2] = { pair.workers[1] };
+	struct rdma_cm_id *listener;
+
+	assert_non_null(channel);
+	assert_int_equal(uroce_rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(uroce_rdma_bind_addr(listener, (struct sockaddr *)&far), 0);
+	assert_int_equal(uroce_rdma_listen(listener, 1), 0);
+	request(channel, &far);
+	worker_add();
+	workers[1] = pair.workers[2];
+	assert_int_equal(uroce_stop_port(context(1)), 0);
+	assert_int_equal(uroce_start_port(context(1), NULL, workers, 2), 0);
+	assert_int_equal(uroce_qp_move(pair.ends[1].qp, workers[1]), 0);
+	assert_int_equal(uroce_stop_port(context(1)), 0);
+	assert_int_equal(uroce_start_port(context(1), &too_small, &workers[1], 1), EINVAL);
+	assert_int_equal(uroce_destroy_worker(workers[0]), EBUSY);
+	assert_int_equal(uroce_start_port(context(1), NULL, &workers[1], 1), 0);
+	assert_int_equal(uroce_destroy_worker(workers[0]), 0);
+	pair.workers[1] = pair.workers[--pair.nb_workers];
+	request(channel, &far);
+	exchange(1);
+	assert_int_equal(uroce_rdma_destroy_id(listener), 0);
+	uroce_rdma_destroy_event_channel(channel);
+}
+
 /* ---- errors ---- */
 
 static void
@@ -464,7 +537,8 @@ UROCE_TESTS(failure_restart)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(same),	    TEST(for_long),	 TEST(objects),		       TEST(close),  TEST(mtu),
-		TEST(more_workers), TEST(fewer_workers), TEST(move_and_fewer_workers), TEST(errors), TEST(busy),
+		TEST(more_workers), TEST(fewer_workers), TEST(move_and_fewer_workers), TEST(cm),     TEST(errors),
+		TEST(busy),
 	};
 
 	test_eal_init("--log-level=lib.ethdev:critical", NULL);
