@@ -17,6 +17,11 @@
 #include "program.h"
 #include "uroce_config.h"
 
+#ifndef IORING_SETUP_TASKRUN_FLAG /* liburing before 2.2, which does not look at the ring's flags */
+#define IORING_SETUP_COOP_TASKRUN 0
+#define IORING_SETUP_TASKRUN_FLAG 0
+#endif
+
 /* A poller enters the kernel when the ring's flags ask for it, so that a completion need not interrupt it. Kernels before
  * 5.19 do not know these flags. */
 static int
