@@ -163,6 +163,11 @@
 #define UROCE_MTU_OVERHEAD 84		/* IPv6, UDP, BTH, RETH, ImmDt and ICRC of a packet */
 #define UROCE_RX_DESC 1024
 #define UROCE_TX_DESC 1024
+#define UROCE_MEMIF_REGIONS 4		/* memory regions that a memif client shares */
+#define UROCE_MEMIF_REGION_BYTES (1ull << 30)	/* largest region */
+#define UROCE_MEMIF_RINGS UROCE_MAX_WORKERS	/* rings of a connection in each direction */
+#define UROCE_MEMIF_FRAME_SLOTS 64	/* most slots of a ring for a frame */
+#define UROCE_MEMIF_COPY_BYTES 128	/* first bytes of a frame, with all headers, that are copied from the ring */
 #define UROCE_RX_MBUFS 2047		/* least number per queue, in addition to UROCE_REORDER_FRAMES */
 #define UROCE_MIN_RX_MBUFS 127		/* least value of uroce_port_conf.rx_mbufs */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
@@ -354,10 +359,7 @@
 #define UROCE_SWITCH_MESSAGES 16		/* messages of a connection that one poll handles */
 #define UROCE_SWITCH_PASSED 253			/* descriptors in a message, the kernel's maximum */
 #define UROCE_SWITCH_SAY_NS 1000000000ull	/* least interval of log messages about clients */
-#define UROCE_SWITCH_REGIONS 4			/* memory regions of a client */
-#define UROCE_SWITCH_REGION_BYTES (1ull << 30)	/* largest region */
 #define UROCE_SWITCH_RINGS 16			/* rings of a client, in each direction */
-#define UROCE_SWITCH_FRAME_SLOTS 64		/* most slots of a ring for a frame */
 #define UROCE_SWITCH_CLIENT_STATIONS 64		/* learned addresses at a client's port */
 #define UROCE_SWITCH_PORT_MIB 12		/* EAL's memory for each port, without hugepages */
 #define UROCE_SWITCH_BASE_MIB 64		/* EAL's memory beside the ports, without hugepages */

@@ -6,13 +6,13 @@
  * always allows 256, and then refuses a client with more queues than the server. So write the number of queues into the
  * greeting. The driver does not say how many rings a connection has, so count them.
  *
+ * Pass the connection's memory and rings to the library, which moves the frames in place of the driver.
+ *
  * The messages are those of the memif protocol, version 2.0. All functions but recvmsg() run on the interrupt thread.
  */
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,67 +27,66 @@
 #include <rte_kvargs.h>
 
 #include "memif_rings.h"
+#include "port/memif/memif.h"
 
 #define DRIVER "net_memif"
-#define MESSAGE_BYTES 128
-#define NAME_BYTES 32
+
+/* Of liburoce.a. A program that links liburoce.so lacks them, and the driver moves the frames. */
+#pragma weak uroce_memif_connect
+#pragma weak uroce_memif_offer_add
+#pragma weak uroce_memif_offer_clear
 #define PRESET_SOCKET "/run/memif.sock"	/* the driver's default */
-
-enum type { NONE = 0, HELLO = 2, INIT = 3, ADD_RING = 5, CONNECT = 6, CONNECTED = 7 };
-enum direction { TO_CLIENT, TO_SERVER, DIRECTIONS };
-
-struct message {
-	uint16_t type;
-	union {
-		struct {
-			uint8_t name[NAME_BYTES];
-			uint16_t min_version, max_version;
-			uint16_t max_region;
-			uint16_t max_ring[DIRECTIONS];	/* the last index */
-		} __rte_packed hello;
-		struct {
-			uint16_t version;
-			uint32_t id;
-		} __rte_packed init;
-		struct {
-			uint16_t flags;			/* enum direction */
-			uint16_t index;
-		} __rte_packed add_ring;
-	};
-} __rte_packed;
-
-static_assert(offsetof(struct message, hello.max_ring) == 40, "as in the protocol");
-static_assert(sizeof(struct message) <= MESSAGE_BYTES, "a message is longer than what it uses");
 
 /* A connection that is being set up. */
 static struct connection {
 	int fd;			/* 0: unused */
+	bool is_server;		/* this process is */
 	uint32_t id;		/* of the port at this socket */
-	unsigned int rings[DIRECTIONS];
+	unsigned int rings[UROCE_MEMIF_DIRECTIONS];
+	struct uroce_memif_offer offer;
 } connections[RTE_MAX_ETHPORTS];
 
-/* The descriptor's connection; with `create` a new one. @return NULL: there is none */
+/* Does the library move the frames in place of the driver? */
+static bool
+is_moved(void)
+{
+	return uroce_memif_connect != NULL;
+}
+
+static void
+renew(struct connection *c, int fd, bool is_server)
+{
+	c->fd = fd;
+	c->is_server = is_server;
+	c->id = 0;
+	memset(c->rings, 0, sizeof(c->rings));
+	if (is_moved())
+		uroce_memif_offer_clear(&c->offer, is_server);
+}
+
+/* The descriptor's connection. @return NULL: there is none */
 static struct connection *
-connection_of(int fd, bool create)
+connection_of(int fd)
+{
+	for (unsigned int i = 0; i < RTE_DIM(connections); i++)
+		if (connections[i].fd == fd)
+			return &connections[i];
+	return NULL;
+}
+
+/* Begin a connection. */
+static struct connection *
+connection_create(int fd, bool is_server)
 {
 	static unsigned int oldest;
-	struct connection *unused = NULL;
+	struct connection *c = connection_of(fd);
 
-	for (unsigned int i = 0; i < RTE_DIM(connections); i++) {
-		if (connections[i].fd == fd) {
-			if (create)
-				connections[i] = (struct connection){ .fd = fd };
-			return &connections[i];
-		}
-		if (connections[i].fd == 0 && unused == NULL)
-			unused = &connections[i];
-	}
-	if (!create)
-		return NULL;
-	if (unused == NULL) /* the oldest was set up long ago */
-		unused = &connections[oldest++ % RTE_DIM(connections)];
-	*unused = (struct connection){ .fd = fd };
-	return unused;
+	if (c == NULL)
+		c = connection_of(0);
+	if (c == NULL) /* the oldest was set up long ago */
+		c = &connections[oldest++ % RTE_DIM(connections)];
+	renew(c, fd, is_server);
+	return c;
 }
 
 /* Get the path of the server's socket, of either end. */
@@ -158,79 +157,104 @@ find_port(int fd, bool is_server, const uint32_t *id, unsigned int *queues)
 
 /* The driver refuses a ring for which its port has no queue. */
 static void
-limit(int fd, bool is_server, struct message *hello)
+limit(int fd, bool is_server, struct memif_hello *hello)
 {
 	unsigned int queues;
 
 	(void)find_port(fd, is_server, NULL, &queues);
-	for (unsigned int i = 0; i < DIRECTIONS; i++)
-		hello->hello.max_ring[i] = RTE_MIN(hello->hello.max_ring[i], (uint16_t)(queues - 1));
+	hello->max_s2c_ring = RTE_MIN(hello->max_s2c_ring, (uint16_t)(queues - 1));
+	hello->max_c2s_ring = RTE_MIN(hello->max_c2s_ring, (uint16_t)(queues - 1));
 }
 
+/* Have the library move the frames. The driver has not processed the message yet, so the rings have no frames. */
 static bool
-is_accepted(const struct connection *c, bool is_server)
+is_accepted(struct connection *c)
 {
 	unsigned int queues;
-	const uint16_t port_id = find_port(c->fd, is_server, &c->id, &queues);
-	const unsigned int rings = RTE_MIN(c->rings[TO_CLIENT], c->rings[TO_SERVER]);
+	const uint16_t port_id = find_port(c->fd, c->is_server, &c->id, &queues);
+	const unsigned int rings = RTE_MIN(c->rings[UROCE_MEMIF_S2C], c->rings[UROCE_MEMIF_C2S]);
+	bool ok = true;
 
-	return port_id == RTE_MAX_ETHPORTS || uroce_memif_rings(port_id, RTE_MIN(rings, queues), queues);
+	if (port_id != RTE_MAX_ETHPORTS)
+		ok = uroce_memif_rings(port_id, RTE_MIN(rings, queues), queues);
+	if (ok && port_id != RTE_MAX_ETHPORTS && is_moved())
+		uroce_memif_connect(port_id, &c->offer);
+	return ok;
 }
 
-static struct message *
+static struct memif_message *
 message_in(const struct msghdr *m)
 {
-	return m->msg_iovlen == 1 && m->msg_iov[0].iov_len == MESSAGE_BYTES ? m->msg_iov[0].iov_base : NULL;
+	return m->msg_iovlen == 1 && m->msg_iov[0].iov_len == sizeof(struct memif_message) ? m->msg_iov[0].iov_base : NULL;
+}
+
+/* @return the descriptor that comes with a message, perhaps after the sender's credentials; -1: none */
+static int
+descriptor_in(const struct msghdr *m)
+{
+	int fd = -1;
+
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(m); part != NULL; part = CMSG_NXTHDR((struct msghdr *)(uintptr_t)m, part))
+		if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
+		    part->cmsg_len >= CMSG_LEN(sizeof(fd)))
+			memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+	return fd;
 }
 
 void
 uroce_memif_rings_send(int fd, const struct msghdr *m)
 {
-	struct message *message = message_in(m);
-	struct connection *c;
+	struct memif_message *message = message_in(m);
+	struct connection *c = connection_of(fd);
 
 	if (message == NULL)
 		return;
-	if (message->type == HELLO)
-		limit(fd, true, message);
-	else if (message->type == INIT && (c = connection_of(fd, false)) != NULL)
+	if (message->type == MEMIF_HELLO)
+		limit(fd, true, &message->hello);
+	else if (c == NULL)
+		return;
+	else if (message->type == MEMIF_INIT)
 		c->id = message->init.id;
+	else if (is_moved())
+		uroce_memif_offer_add(&c->offer, message, descriptor_in(m));
 }
 
 static void
-receive_hello(int fd, struct message *message)
+receive_hello(int fd, struct memif_hello *hello)
 {
-	struct connection *c = connection_of(fd, true);
+	struct connection *c = connection_create(fd, false);
 
-	limit(fd, false, message);
-	for (unsigned int i = 0; c != NULL && i < DIRECTIONS; i++)
-		c->rings[i] = message->hello.max_ring[i] + 1u;
+	limit(fd, false, hello);
+	c->rings[UROCE_MEMIF_S2C] = hello->max_s2c_ring + 1u;
+	c->rings[UROCE_MEMIF_C2S] = hello->max_c2s_ring + 1u;
 }
 
 static void
-receive_ring(struct connection *c, const struct message *message)
+receive_ring(struct connection *c, const struct memif_add_ring *ring)
 {
-	unsigned int *rings = &c->rings[message->add_ring.flags & 1];
+	unsigned int *rings = &c->rings[ring->flags & MEMIF_RING_C2S ? UROCE_MEMIF_C2S : UROCE_MEMIF_S2C];
 
-	*rings = RTE_MAX(*rings, message->add_ring.index + 1u);
+	*rings = RTE_MAX(*rings, ring->index + 1u);
 }
 
 /* The driver has not processed the message yet, so it is not connected. It disconnects on one without a type. */
 static void
-receive(int fd, struct message *message)
+receive(int fd, struct memif_message *message, int passed)
 {
-	struct connection *c = connection_of(fd, message->type == INIT);
+	struct connection *c = message->type == MEMIF_INIT ? connection_create(fd, true) : connection_of(fd);
 
-	if (message->type == HELLO)
-		receive_hello(fd, message);
+	if (message->type == MEMIF_HELLO)
+		receive_hello(fd, &message->hello);
 	else if (c == NULL)
 		return;
-	else if (message->type == INIT)
+	else if (message->type == MEMIF_INIT)
 		c->id = message->init.id;
-	else if (message->type == ADD_RING)
-		receive_ring(c, message);
-	else if (message->type == CONNECT || message->type == CONNECTED)
-		message->type = is_accepted(c, message->type == CONNECT) ? message->type : NONE;
+	else if (message->type == MEMIF_ADD_RING)
+		receive_ring(c, &message->ring);
+	else if (message->type == MEMIF_CONNECT || message->type == MEMIF_CONNECTED)
+		message->type = is_accepted(c) ? message->type : 0;
+	if (c != NULL && c->is_server && is_moved())
+		uroce_memif_offer_add(&c->offer, message, passed);
 }
 
 /* As the C library's: a cancellation point. */
@@ -250,14 +274,14 @@ receive_canceled(int fd, struct msghdr *m, int flags)
 __attribute__((visibility("default"))) ssize_t
 recvmsg(int fd, struct msghdr *m, int flags)
 {
-	struct message *message;
+	struct memif_message *message;
 	ssize_t n;
 
 	if (!rte_thread_is_intr())
 		return receive_canceled(fd, m, flags);
 	n = syscall(SYS_recvmsg, fd, m, flags);
 	message = message_in(m);
-	if (n == MESSAGE_BYTES && message != NULL)
-		receive(fd, message);
+	if (n == (ssize_t)sizeof(*message) && message != NULL)
+		receive(fd, message, descriptor_in(m));
 	return n;
 }

@@ -13,6 +13,10 @@
 #include <rte_interrupts.h>
 
 #include "munmap.h"
+#include "port/memif/memif.h"
+
+/* Of liburoce.a; with liburoce.so the driver moves the frames. */
+#pragma weak uroce_memif_disconnect
 
 struct unmapping {
 	void *addr;
@@ -28,6 +32,14 @@ unmap(void *arg)
 	u->ret = (int)syscall(SYS_munmap, u->addr, u->length);
 }
 
+static void
+unmap_of_driver(void *arg)
+{
+	unmap(arg);
+	if (uroce_memif_disconnect != NULL)
+		uroce_memif_disconnect();
+}
+
 /* Visible to the drivers, which are shared objects. */
 __attribute__((visibility("default"))) int
 munmap(void *addr, size_t length)
@@ -35,7 +47,7 @@ munmap(void *addr, size_t length)
 	struct unmapping u = { .addr = addr, .length = length };
 
 	if (rte_thread_is_intr())
-		uroce_memif_hold(unmap, &u);
+		uroce_memif_hold(unmap_of_driver, &u);
 	else
 		unmap(&u);
 	return u.ret;

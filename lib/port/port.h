@@ -39,6 +39,7 @@
 #include "wire/verdict.h"
 
 struct uroce_agent;
+struct uroce_memif;
 struct uroce_worker;
 
 #define UROCE_TX_ROOM \
@@ -48,6 +49,7 @@ struct uroce_worker;
 enum uroce_rx_wake {
 	UROCE_RX_WAKE_NONE,	 /* nothing: the worker polls at intervals */
 	UROCE_RX_WAKE_SOCKET,	 /* a descriptor that is readable while the queue has frames */
+	UROCE_RX_WAKE_MEMIF,	 /* an eventfd, to which the peer writes if it is asked to */
 	UROCE_RX_WAKE_INTERRUPT, /* ethdev's RX interrupt, which each sleep enables */
 };
 
@@ -94,6 +96,7 @@ struct uroce_port {
 	uint16_t nb_queues; /* other threads: uroce_port_queues() */
 	uint16_t most_queues; /* that the port has had: those beyond nb_queues only have counters */
 	uint16_t open_queues; /* RX and TX queues that the port has; with poll_progress perhaps fewer than nb_queues */
+	struct uroce_memif *memif; /* moves the port's frames in place of the driver; changes while all workers are held */
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
 	bool enters_kernel; /* bursts make system calls, in which a thread can be canceled */

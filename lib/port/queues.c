@@ -13,6 +13,7 @@
 #include <rte_malloc.h>
 
 #include "base/rcu.h"
+#include "port/memif/memif.h"
 #include "port/port.h"
 #include "port/worker/inbox.h"
 #include "port/worker/worker.h"
@@ -83,6 +84,7 @@ uroce_port_attach(struct uroce_port *port)
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		workers[i] = port->queues[i].worker;
 	uroce_inboxes_size(workers, port->nb_queues);
+	uroce_memif_attach(port);
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		uroce_worker_add_queue(port->queues[i].worker, &port->queues[i]);
 	uroce_port_upkeep_by(port, 0);
@@ -93,6 +95,7 @@ uroce_port_detach(struct uroce_port *port)
 {
 	for (unsigned int i = 0; i < port->nb_queues; i++)
 		uroce_worker_del_queue(port->queues[i].worker, &port->queues[i]);
+	uroce_memif_detach(port);
 	uroce_rcu_wait();
 	uroce_workers_drain();
 }

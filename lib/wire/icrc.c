@@ -342,3 +342,43 @@ uroce_icrc_append(struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t l3_offs
 	tail->data_len += UROCE_ICRC_BYTES;
 	head->pkt_len += pad + UROCE_ICRC_BYTES;
 }
+
+void
+uroce_icrc_leave_out(struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t pad)
+{
+	RTE_ASSERT(pad <= 3 && tail->next == NULL);
+	RTE_ASSERT(rte_pktmbuf_tailroom(tail) >= pad + UROCE_ICRC_BYTES);
+	memset(rte_pktmbuf_mtod_offset(tail, uint8_t *, rte_pktmbuf_data_len(tail)), 0, pad + UROCE_ICRC_BYTES);
+	tail->data_len += (uint16_t)(pad + UROCE_ICRC_BYTES);
+	head->pkt_len += pad + UROCE_ICRC_BYTES;
+	head->ol_flags |= UROCE_MBUF_NO_ICRC;
+}
+
+/* @return the offset of the IP header of a frame with `bytes` in its first segment, and set the offset of UDP; 0: none */
+static uint32_t
+find_ip(const uint8_t *frame, uint32_t bytes, uint32_t *l4_offset)
+{
+	uint32_t l3 = sizeof(struct rte_ether_hdr);
+
+	if (bytes >= l3 && frame[12] == 0x81 && frame[13] == 0)
+		l3 += sizeof(struct rte_vlan_hdr);
+	if (bytes <= l3)
+		return 0;
+	*l4_offset = l3 + (frame[l3] >> 4 == 4 ? (uint32_t)(frame[l3] & 0xf) * 4 : (uint32_t)sizeof(struct rte_ipv6_hdr));
+	return *l4_offset - l3 >= sizeof(struct rte_ipv4_hdr) && *l4_offset - l3 + MASKED_BYTES <= bytes - l3 ? l3 : 0;
+}
+
+bool
+uroce_icrc_fill(struct rte_mbuf *m)
+{
+	struct rte_mbuf *tail = rte_pktmbuf_lastseg(m);
+	uint32_t l4_offset = 0, l3_offset = find_ip(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, &l4_offset);
+	rte_le32_t icrc;
+
+	if (l3_offset == 0 || tail->data_len < sizeof(icrc) || m->pkt_len < l4_offset + MASKED_BYTES + sizeof(icrc))
+		return false;
+	icrc = rte_cpu_to_le_32(uroce_icrc(m, l3_offset, l4_offset, m->pkt_len - (uint32_t)sizeof(icrc) - l3_offset));
+	memcpy(rte_pktmbuf_mtod_offset(tail, uint8_t *, tail->data_len - sizeof(icrc)), &icrc, sizeof(icrc));
+	m->ol_flags &= ~UROCE_MBUF_NO_ICRC;
+	return true;
+}

@@ -12,6 +12,10 @@
 
 #include <rte_mbuf.h>
 
+/* In mbuf->ol_flags: the last four bytes of the frame are not its ICRC, because memory carries the frame. Drivers set
+ * no flag of TX in received frames. */
+#define UROCE_MBUF_NO_ICRC RTE_MBUF_F_TX_OUTER_UDP_CKSUM
+
 /**
  * Compute the ICRC of a frame.
  *
@@ -69,5 +73,19 @@ bool uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t 
  */
 void uroce_icrc_append(struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t l3_offset,
 		       uint32_t l4_offset, uint32_t pad);
+
+/**
+ * Append pad bytes of zero and the room for an ICRC, and mark the frame as one without (UROCE_MBUF_NO_ICRC). Arguments
+ * as for uroce_icrc_append().
+ */
+void uroce_icrc_leave_out(struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t pad);
+
+/**
+ * Compute the ICRC of a frame without one, and write it to the last four bytes, which must be in one segment. Removes
+ * the mark.
+ *
+ * @return false: it is not a RoCEv2 frame, and was not changed
+ */
+bool uroce_icrc_fill(struct rte_mbuf *m);
 
 #endif /* UROCE_WIRE_ICRC_H */

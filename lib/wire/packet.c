@@ -6,6 +6,8 @@
  * Stateless.
  */
 
+#include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <netinet/in.h>
@@ -312,6 +314,8 @@ uroce_packet_check_icrc(const struct uroce_packet *p)
 	/* R4: payload and pad together are a multiple of 4 bytes */
 	uint32_t end = p->payload_offset + RTE_ALIGN_CEIL(p->payload_bytes, 4);
 
+	if ((p->mbuf->ol_flags & UROCE_MBUF_NO_ICRC) != 0)
+		return UROCE_OK;
 	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, p->l4_offset, end - p->l3_offset))
 		return UROCE_DROP_ICRC; /* R5 */
 	return UROCE_OK;
@@ -335,6 +339,27 @@ uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet 
 	if (v == UROCE_OK)
 		v = p->ip_protocol == IPPROTO_UDP ? udp_parse(p) : UROCE_DROP_IP_PROTOCOL;
 	return v == UROCE_OK ? uroce_packet_check_icrc(p) : v;
+}
+
+int
+uroce_packet_keep(const struct uroce_packet *p, struct uroce_packet *kept)
+{
+	struct rte_mbuf *m = p->mbuf;
+	ptrdiff_t moved;
+
+	*kept = *p;
+	if (likely(!uroce_mbuf_is_borrowed(m))) {
+		rte_pktmbuf_refcnt_update(m, 1);
+		return 0;
+	}
+	kept->mbuf = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
+	if (kept->mbuf == NULL)
+		return -ENOBUFS;
+	moved = rte_pktmbuf_mtod(kept->mbuf, const uint8_t *) - rte_pktmbuf_mtod(m, const uint8_t *);
+	kept->bth = (const struct uroce_bth *)((const uint8_t *)p->bth + moved);
+	kept->src_ip = p->src_ip + moved;
+	kept->dst_ip = p->dst_ip + moved;
+	return 0;
 }
 
 void

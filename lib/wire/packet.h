@@ -84,6 +84,21 @@ enum uroce_verdict uroce_packet_check_icrc(const struct uroce_packet *p);
  */
 enum uroce_verdict uroce_packet_decode(struct rte_mbuf *m, uint16_t l3_offset, struct uroce_packet *p);
 
+/** Is the frame only lent to the receiver until the end of the burst? Its driver keeps the mbufs. */
+static inline bool
+uroce_mbuf_is_borrowed(const struct rte_mbuf *m)
+{
+	return (m->ol_flags & RTE_MBUF_F_EXTERNAL) != 0;
+}
+
+/**
+ * Get a packet that its holder may keep, and frees. A frame that is only lent is copied.
+ *
+ * @param kept	may be p
+ * @return	0, or -ENOBUFS
+ */
+int uroce_packet_keep(const struct uroce_packet *p, struct uroce_packet *kept);
+
 /** Copy payload bytes from the mbuf chain in address order, as uroce_place() does. offset + len is at most
  * payload_bytes. */
 void uroce_packet_copy(const struct uroce_packet *p, uint32_t offset, void *dst, uint32_t len);

@@ -154,20 +154,20 @@ test_slots(void **state)
 	finish(NULL);
 	memif_peer_init(&peer, 7, 16);
 	memif_peer_join(&peer, &joined);
-	for (uint16_t i = 0; i <= UROCE_SWITCH_FRAME_SLOTS; i++)
-		memif_peer_fill(&peer, i, 1, 16, i < UROCE_SWITCH_FRAME_SLOTS);
-	memif_peer_publish(&peer, UROCE_SWITCH_FRAME_SLOTS + 1);
+	for (uint16_t i = 0; i <= UROCE_MEMIF_FRAME_SLOTS; i++)
+		memif_peer_fill(&peer, i, 1, 16, i < UROCE_MEMIF_FRAME_SLOTS);
+	memif_peer_publish(&peer, UROCE_MEMIF_FRAME_SLOTS + 1);
 	assert_int_equal(receive(), 1);
 	assert_int_equal(joined.malformed, 1);
 	assert_int_equal(frames[0]->pkt_len, 16);	/* the frame behind it */
 	rte_pktmbuf_free(frames[0]);
 
-	frames[0] = frame_of(1, UROCE_SWITCH_FRAME_SLOTS * 16);
-	frames[1] = frame_of(1, UROCE_SWITCH_FRAME_SLOTS * 16 + 1);
+	frames[0] = frame_of(1, UROCE_MEMIF_FRAME_SLOTS * 16);
+	frames[1] = frame_of(1, UROCE_MEMIF_FRAME_SLOTS * 16 + 1);
 	assert_int_equal(uroce_memif_link_send(&joined, frames, 1), 1);
 	assert_int_equal(uroce_memif_link_send(&joined, &frames[1], 1), 0);
 	assert_true(joined.too_long); /* as many slots are free as a frame may take: half of the ring */
-	memif_peer_free(&peer, UROCE_SWITCH_FRAME_SLOTS);
+	memif_peer_free(&peer, UROCE_MEMIF_FRAME_SLOTS);
 	assert_int_equal(uroce_memif_link_send(&joined, &frames[1], 1), 0);
 	assert_true(joined.too_long);
 	rte_pktmbuf_free(frames[1]);

@@ -106,7 +106,7 @@ dial(struct memif_peer *p)
 	assert_int_equal(m.hello.max_log2_slots, 14);
 	assert_int_equal(m.hello.max_c2s_ring, UROCE_SWITCH_RINGS - 1);
 	assert_int_equal(m.hello.max_s2c_ring, UROCE_SWITCH_RINGS - 1);
-	assert_int_equal(m.hello.max_region, UROCE_SWITCH_REGIONS - 1);
+	assert_int_equal(m.hello.max_region, UROCE_MEMIF_REGIONS - 1);
 }
 
 static struct memif_message

@@ -30,7 +30,7 @@ greet(const struct memif_client *c)
 			.name = "uroce-switch",
 			.min_version = MEMIF_VERSION,
 			.max_version = MEMIF_VERSION,
-			.max_region = UROCE_SWITCH_REGIONS - 1,
+			.max_region = UROCE_MEMIF_REGIONS - 1,
 			.max_s2c_ring = UROCE_SWITCH_RINGS - 1,
 			.max_c2s_ring = UROCE_SWITCH_RINGS - 1,
 			.max_log2_slots = MEMIF_MAX_LOG2_SLOTS,

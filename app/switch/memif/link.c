@@ -127,7 +127,7 @@ gather(struct memif_link *link, struct memif_queue *queue, uint16_t filled, stru
 		struct memif_desc slot;
 		const void *from;
 
-		if (used == filled || used == UROCE_SWITCH_FRAME_SLOTS) {
+		if (used == filled || used == UROCE_MEMIF_FRAME_SLOTS) {
 			whole = false;
 			break;
 		}
@@ -236,7 +236,7 @@ scatter(struct memif_link *link, struct memif_queue *queue, uint16_t vacant, con
 	uint16_t used = 0;
 	uint32_t done = 0;
 
-	while (frame != NULL && used < RTE_MIN(vacant, (uint16_t)UROCE_SWITCH_FRAME_SLOTS)) {
+	while (frame != NULL && used < RTE_MIN(vacant, (uint16_t)UROCE_MEMIF_FRAME_SLOTS)) {
 		uint16_t at = queue->next + used++;
 		struct memif_desc *slot = &queue->ring->slots[at & (queue->slots - 1)];
 		const struct memif_desc is = read_slot(queue, at);
@@ -270,7 +270,7 @@ uroce_memif_link_send(struct memif_link *link, struct rte_mbuf **frames, uint16_
 		uint16_t used = scatter(link, queue, vacant, frames[done]);
 
 		if (used == 0) {
-			link->too_long = vacant >= RTE_MIN(queue->slots, (uint16_t)UROCE_SWITCH_FRAME_SLOTS);
+			link->too_long = vacant >= RTE_MIN(queue->slots, (uint16_t)UROCE_MEMIF_FRAME_SLOTS);
 			break;
 		}
 		queue->next += used;

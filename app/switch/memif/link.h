@@ -13,8 +13,8 @@
 
 #include <rte_mbuf.h>
 
-#include "memif/region.h"
-#include "memif/wire.h"
+#include "port/memif/region.h"
+#include "port/memif/wire.h"
 
 struct memif_queue {
 	struct memif_ring *ring; /* NULL: not added yet */

@@ -18,7 +18,9 @@
 #include <uroce_config.h>
 
 #include "port/ethdev/ethdev_halt.h"
+#include "port/memif/memif.h"
 
+#define MEMIF     "net_memif"
 #define SETTLE_US 100
 
 /* Receive and free the frames in a queue, so that their mbufs return to the pool. */
@@ -39,7 +41,10 @@ drain(uint16_t port_id, uint16_t queue)
 static void
 stop(uint16_t port_id, const struct rte_eth_dev_info *info)
 {
-	for (uint16_t i = 0; i < info->nb_rx_queues; i++)
+	/* the driver does not know what uroce_memif_receive() has read, and these rings have no mbufs */
+	const bool is_moved = strcmp(info->driver_name, MEMIF) == 0 && uroce_memif_is_moved(port_id);
+
+	for (uint16_t i = 0; !is_moved && i < info->nb_rx_queues; i++)
 		drain(port_id, i);
 	for (uint16_t i = 0; i < info->nb_tx_queues; i++)
 		rte_eth_tx_done_cleanup(port_id, i, 0);
@@ -80,7 +85,7 @@ on_interrupt_thread(uint16_t port_id, const struct rte_eth_dev_info *info)
 static bool
 is_changed_by_interrupts(const struct rte_eth_dev_info *info)
 {
-	return strcmp(info->driver_name, "net_memif") == 0 || strcmp(info->driver_name, "net_bonding") == 0;
+	return strcmp(info->driver_name, MEMIF) == 0 || strcmp(info->driver_name, "net_bonding") == 0;
 }
 
 void

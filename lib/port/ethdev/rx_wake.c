@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 
 #include "port/ethdev/rx_wake.h"
+#include "port/memif/memif.h"
 
 #define AF_XDP_QUEUE_BYTES 216 /* least size of a queue of net_af_xdp */
 
@@ -80,6 +81,10 @@ uroce_rx_wake_find(struct uroce_port_queue *q)
 
 	q->rx_wake = UROCE_RX_WAKE_NONE;
 	q->rx_fd = -1;
+	if (q->port->memif != NULL)
+		found(q, UROCE_RX_WAKE_MEMIF, uroce_memif_wake_fd(q->port->memif, q->id));
+	if (q->rx_fd >= 0)
+		return;
 	if (rte_eth_dev_info_get(q->port_id, &info) != 0)
 		return;
 	if (q->port->rx_interrupts && rte_eth_dev_rx_intr_enable(q->port_id, q->id) == 0) {
@@ -101,12 +106,20 @@ uroce_rx_wake_enable(struct uroce_port_queue *q, bool on)
 {
 	int ret;
 
+	if (q->rx_wake == UROCE_RX_WAKE_MEMIF)
+		uroce_memif_wake_enable(q->port->memif, q->id, on);
 	if (q->rx_wake != UROCE_RX_WAKE_INTERRUPT)
 		return true;
 	rte_spinlock_lock(&q->port->interrupt_lock);
 	ret = on ? rte_eth_dev_rx_intr_enable(q->port_id, q->id) : rte_eth_dev_rx_intr_disable(q->port_id, q->id);
 	rte_spinlock_unlock(&q->port->interrupt_lock);
 	return ret == 0;
+}
+
+bool
+uroce_rx_wake_is_sure(const struct uroce_port_queue *q)
+{
+	return q->rx_wake != UROCE_RX_WAKE_MEMIF || uroce_memif_wake_is_sure(q->port->memif, q->id);
 }
 
 bool

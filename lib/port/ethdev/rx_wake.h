@@ -22,6 +22,9 @@ void uroce_rx_wake_find(struct uroce_port_queue *q);
  * @return false: the driver has failed */
 bool uroce_rx_wake_enable(struct uroce_port_queue *q, bool on);
 
+/** Does each frame wake the worker, once that is turned on? A net_memif peer may miss that. The worker's turn. */
+bool uroce_rx_wake_is_sure(const struct uroce_port_queue *q);
+
 /** Does an RX callback of ethdev process the queue's frames? It may keep a frame for later, as netem does. */
 bool uroce_rx_wake_is_filtered(const struct uroce_port_queue *q);
 

@@ -37,7 +37,7 @@ queue_deadline(const struct uroce_worker *w, const struct uroce_port_queue *q)
 
 	if (q->id == 0)
 		next_ns = __atomic_load_n(&q->port->upkeep_ns, __ATOMIC_RELAXED);
-	if (q->rx_wake == UROCE_RX_WAKE_NONE || uroce_rx_wake_is_filtered(q))
+	if (q->rx_wake == UROCE_RX_WAKE_NONE || uroce_rx_wake_is_filtered(q) || !uroce_rx_wake_is_sure(q))
 		next_ns = RTE_MIN(next_ns, w->now_ns + UROCE_WAIT_POLL_NS);
 	return next_ns;
 }

@@ -77,7 +77,7 @@ find_fd(struct uroce_wait *wait, struct uroce_port_queue *q)
 {
 	__atomic_store_n(&q->rx_stale, false, __ATOMIC_RELAXED);
 	uroce_rx_wake_find(q);
-	if (q->rx_fd >= 0 && add_fd(wait, q->rx_fd, q->rx_wake == UROCE_RX_WAKE_INTERRUPT) != 0)
+	if (q->rx_fd >= 0 && add_fd(wait, q->rx_fd, q->rx_wake != UROCE_RX_WAKE_SOCKET) != 0)
 		q->rx_wake = UROCE_RX_WAKE_NONE;
 }
 

@@ -9,6 +9,7 @@
 #include <rte_prefetch.h>
 
 #include "base/rcu.h"
+#include "port/memif/memif.h"
 #include "port/worker/handover.h"
 #include "port/worker/rx.h"
 #include "port/worker/worker.h"
@@ -51,6 +52,13 @@ batch_deliver(struct uroce_worker *w, struct batch *b, unsigned int end)
 	b->delivered += end - b->first;
 	b->first = end;
 	b->payload_bytes = 0;
+}
+
+static inline void
+batch_done(struct batch *b, struct rte_mbuf *m)
+{
+	if (likely(!uroce_mbuf_is_borrowed(m)))
+		b->done[b->done_count++] = m;
 }
 
 static void
@@ -107,12 +115,34 @@ group_deliver(struct uroce_worker *w, struct uroce_port_queue *q, const struct u
 static enum uroce_verdict
 group_receive(struct uroce_worker *w, struct uroce_port_queue *q, const struct batch *b, const struct uroce_packet *p)
 {
+	struct uroce_packet kept;
 	uint64_t others;
 	enum uroce_verdict v = group_deliver(w, q, p, &others);
 
-	if (b->source != &w->relay)
-		uroce_handover_group(b->source, q, p, others, w->now_ns);
+	if (b->source == &w->relay || others == 0)
+		return v;
+	if (uroce_packet_keep(p, &kept) != 0)
+		return UROCE_DROP_HANDOVER;
+	uroce_handover_group(b->source, q, &kept, others, w->now_ns);
+	rte_pktmbuf_free(kept.mbuf);
 	return v;
+}
+
+/* Hand a packet over to the worker of its QP, which frees it. */
+static enum uroce_verdict
+hand_over(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, const struct uroce_packet *p,
+	  const struct uroce_qp *qp)
+{
+	struct uroce_packet kept;
+
+	if (likely(!uroce_mbuf_is_borrowed(p->mbuf)))
+		b->done_count--;
+	else if (uroce_packet_keep(p, &kept) != 0)
+		return UROCE_DROP_HANDOVER;
+	else
+		p = &kept;
+	uroce_handover(b->source, q, p, uroce_worker_of(uroce_qp_engine(qp)), w->now_ns);
+	return UROCE_OK;
 }
 
 /* Process a packet that is not for a QP of this worker's engine. */
@@ -124,9 +154,7 @@ other_receive(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *
 		return group_receive(w, q, b, p);
 	if (b->source == &q->handover)
 		uroce_notes_add(q, p);
-	uroce_handover(b->source, q, p, uroce_worker_of(uroce_qp_engine(qp)), w->now_ns);
-	b->done_count--; /* the other worker frees it */
-	return UROCE_OK;
+	return hand_over(w, q, b, p, qp);
 }
 
 /* Prefetch the packet's key, which arrives while the other packets of the batch are checked. */
@@ -145,7 +173,7 @@ batch_take(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, 
 	const struct uroce_packet *p = &b->packets[i];
 	struct uroce_qp *qp = NULL;
 
-	b->done[b->done_count++] = p->mbuf;
+	batch_done(b, p->mbuf);
 	if (likely(v == UROCE_OK)) {
 		qp = uroce_qp_lookup(&q->port->dev, p->dest_qpn);
 		if (likely(qp != NULL && uroce_qp_engine(qp) == &w->engine && !p->to_group)) {
@@ -179,7 +207,7 @@ batch_parse(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b,
 	}
 	if (v != UROCE_OK)
 		uroce_counter_add(&q->verdicts[v], 1);
-	b->done[b->done_count++] = m;
+	batch_done(b, m);
 	return false;
 }
 
@@ -365,7 +393,10 @@ uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	if (unlikely(q->no_rx))
 		return 0;
 	uroce_rcu_enter_driver(w->index);
-	n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
+	if (likely(q->port->memif == NULL))
+		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
+	else
+		n = uroce_memif_receive(q->port->memif, q->id, q->pool, frames);
 	uroce_rcu_leave_driver(w->index);
 	if (n == 0)
 		return 0;
@@ -374,6 +405,8 @@ uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	uroce_rx_flow_renew(q);
 	take_all(w, q, &b, parse_all(w, q, &b, frames, n) > 1);
 	batch_finish(w, &b);
+	if (q->port->memif != NULL)
+		uroce_memif_release(q->port->memif, q->id);
 	uroce_counter_add(&q->counters[UROCE_PORT_RX_FRAMES], n);
 	uroce_counter_add(&q->counters[UROCE_PORT_STEERED], b.delivered);
 	return n;

@@ -14,11 +14,13 @@
 
 #include "base/clock.h"
 #include "base/rcu.h"
+#include "port/memif/memif.h"
 #include "port/registry.h"
 #include "port/worker/inbox.h"
 #include "port/worker/tx.h"
 #include "verbs/address/mcast.h"
 #include "verbs/qp/qp.h"
+#include "wire/icrc.h"
 
 bool
 uroce_tx_ready(const struct uroce_worker *w)
@@ -62,6 +64,20 @@ tx_release(struct uroce_port_queue *q)
 		rte_spinlock_unlock(q->tx_lock);
 }
 
+/* Pass frames to the port. The driver of a port that was connected needs the ICRCs that the engine has left out. */
+static inline unsigned int
+pass(const struct uroce_port_queue *q, uint16_t id, struct rte_mbuf **frames, uint16_t n)
+{
+	struct uroce_memif *memif = q->port->memif;
+
+	if (unlikely(memif != NULL))
+		return uroce_memif_send(memif, id, frames, n);
+	for (uint16_t i = 0; unlikely(q->port->at_process) && i < n; i++)
+		if ((frames[i]->ol_flags & UROCE_MBUF_NO_ICRC) != 0)
+			(void)uroce_icrc_fill(frames[i]);
+	return rte_eth_tx_burst(q->port_id, id, frames, n);
+}
+
 int
 uroce_tx_burst(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned int n)
 {
@@ -72,7 +88,7 @@ uroce_tx_burst(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned in
 		return id;
 	do {
 		uroce_rcu_enter_driver(q->worker->index);
-		last = rte_eth_tx_burst(q->port_id, (uint16_t)id, frames + sent, (uint16_t)(n - sent));
+		last = pass(q, (uint16_t)id, frames + sent, (uint16_t)(n - sent));
 		uroce_rcu_leave_driver(q->worker->index);
 		sent += last;
 	} while (last != 0 && sent < n);

@@ -32,11 +32,14 @@ begin(struct rte_mempool *pool, const struct uroce_qp *qp, const struct uroce_pa
 }
 
 static void
-finish(struct rte_mbuf *head, struct rte_mbuf *tail, const struct uroce_packet_desc *d)
+finish(const struct uroce_qp *qp, struct rte_mbuf *head, struct rte_mbuf *tail, const struct uroce_packet_desc *d)
 {
 	const struct uroce_template *t = &d->path->headers;
 
-	uroce_icrc_append(head, tail, t->l2_bytes, t->l2_bytes + t->l3_bytes, -d->slice->length & 3);
+	if (qp->dev->no_icrc)
+		uroce_icrc_leave_out(head, tail, -d->slice->length & 3);
+	else
+		uroce_icrc_append(head, tail, t->l2_bytes, t->l2_bytes + t->l3_bytes, -d->slice->length & 3);
 }
 
 static int
@@ -56,7 +59,7 @@ build_copied(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 	}
 	m->data_len += (uint16_t)length;
 	m->pkt_len += length;
-	finish(m, m, d);
+	finish(qp, m, m, d);
 	*out = m;
 	return 0;
 }
@@ -118,7 +121,7 @@ build_attached(struct uroce_engine *e, const struct uroce_qp *qp, const struct u
 		rte_pktmbuf_free(m);
 		return ret;
 	}
-	finish(m, tail, d);
+	finish(qp, m, tail, d);
 	uroce_count(e, UROCE_ZERO_COPY_PACKETS, 1);
 	*out = m;
 	return 0;

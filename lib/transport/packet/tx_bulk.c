@@ -35,6 +35,7 @@ struct run {
 	uint32_t payload_bytes;	/* payload of each packet */
 	uint32_t head_bytes;
 	uint32_t crc;		/* CRC of the headers with PSN 0 */
+	bool no_icrc;		/* the port does without, or computes it */
 	bool leaves;		/* the frames leave by the device's port, to a known MAC address */
 	uint8_t head[HEAD_BYTES];
 };
@@ -94,7 +95,7 @@ put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint
 {
 	uint8_t *va = r->va + (size_t)i * r->payload_bytes;
 	rte_be32_t word;
-	rte_le32_t icrc;
+	rte_le32_t icrc = 0;
 
 	for (unsigned int s = 0; s < SEGS; s++)
 		uroce_mbuf_reset(m[s]);
@@ -104,7 +105,10 @@ put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint
 	uroce_mr_attach_held(r->key, va, r->iova + (rte_iova_t)i * r->payload_bytes, (uint16_t)r->payload_bytes,
 			     m[DATA]);
 	m[DATA]->next = m[TAIL];
-	icrc = rte_cpu_to_le_32(uroce_icrc_of_run(r->crc, word, va, r->payload_bytes));
+	if (r->no_icrc)
+		m[HEAD]->ol_flags = UROCE_MBUF_NO_ICRC;
+	else
+		icrc = rte_cpu_to_le_32(uroce_icrc_of_run(r->crc, word, va, r->payload_bytes));
 	memcpy(rte_pktmbuf_mtod(m[TAIL], void *), &icrc, sizeof(icrc));
 	m[TAIL]->data_len = UROCE_ICRC_BYTES;
 	return m[HEAD];
@@ -156,6 +160,7 @@ uroce_tx_bulk(struct uroce_engine *e, const struct uroce_qp *qp, const struct ur
 	for (unsigned int i = 0; i < RTE_MIN(n, (unsigned int)UROCE_RUN_AHEAD); i++)
 		fetch(m[i]);
 	uroce_mr_hold(r.key, n);
+	r.no_icrc = qp->dev->no_icrc;
 	run_init(&r, d);
 	for (unsigned int i = 0; i < n; i++) {
 		if (i + UROCE_RUN_AHEAD < n)

@@ -135,9 +135,14 @@ uroce_packet_build_inline(struct uroce_engine *e, const struct uroce_qp *qp, con
 	end += d->length;
 	memset(end, 0, UROCE_ICRC_BYTES);
 	end += pad;
-	icrc = rte_cpu_to_le_32(uroce_icrc_plain(start + t->l2_bytes, t->l3_bytes,
-						 (uint32_t)(end - start) - t->l2_bytes));
-	memcpy(end, &icrc, sizeof(icrc));
+	if (unlikely(qp->dev->no_icrc)) {
+		memset(end, 0, sizeof(icrc));
+		m->ol_flags = UROCE_MBUF_NO_ICRC;
+	} else {
+		icrc = rte_cpu_to_le_32(uroce_icrc_plain(start + t->l2_bytes, t->l3_bytes,
+							 (uint32_t)(end - start) - t->l2_bytes));
+		memcpy(end, &icrc, sizeof(icrc));
+	}
 	end += sizeof(icrc);
 	m->data_len = (uint16_t)(end - start);
 	m->pkt_len = (uint32_t)(end - start);

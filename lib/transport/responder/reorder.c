@@ -187,6 +187,7 @@ frame_put(struct uroce_reorder_store *s, struct uroce_reorder *reorder, uint16_t
 	reorder->frames--;
 }
 
+/* @param p	belongs to the buffer */
 static void
 frame_keep(struct uroce_reorder_store *s, struct uroce_reorder *reorder, const struct uroce_packet *p, uint32_t psns)
 {
@@ -194,7 +195,6 @@ frame_keep(struct uroce_reorder_store *s, struct uroce_reorder *reorder, const s
 	uint32_t psn = p->psn;
 
 	s->frames[frame].packet = *p;
-	rte_pktmbuf_refcnt_update(p->mbuf, 1);
 	uroce_psn_set_put(&reorder->present, psn, psns, true);
 	for (uint32_t n = 0; n < psns; n++, psn = uroce_psn_add(psn, 1))
 		*slot_of(reorder, psn) = n == 0 ? frame : UROCE_REORDER_NO_FRAME;
@@ -208,6 +208,7 @@ uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 {
 	struct uroce_reorder *reorder = uroce_responder_of(qp)->reorder;
 	bool appended = reorder != NULL && p->psn == reorder->end;
+	struct uroce_packet kept;
 	uint32_t psns;
 
 	if (ahead >= uroce_reorder_window(qp->dev) || qp->dev->go_back_n)
@@ -217,11 +218,11 @@ uroce_reorder_keep(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 		return UROCE_DUPLICATE;
 	}
 	psns = psns_of(qp, p, ahead);
-	if (!may_be_kept(e, qp, p, psns))
+	if (!may_be_kept(e, qp, p, psns) || uroce_packet_keep(p, &kept) != 0)
 		goto refused;
 	if (reorder == NULL)
 		reorder = hold(e, qp);
-	frame_keep(&e->reorder, reorder, p, psns);
+	frame_keep(&e->reorder, reorder, &kept, psns);
 	/* report a new or filled gap at once, but a longer run only on request */
 	*report = !appended || p->ack_req;
 	return UROCE_EARLY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Maps the memory that a client shares. The client may change any byte at any time. But the memory must not shrink,
- * nor lack a page when no memory is free, since either would raise SIGBUS in the switch. Main thread.
+ * Maps the memory that a memif client shares. The client may change any byte at any time. But the memory must not
+ * shrink, nor lack a page when no memory is free, since either would raise SIGBUS in this process. Control threads.
  */
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "memif/region.h"
+#include "port/memif/region.h"
 
 /* Accept only ordinary memory that is sealed against shrinking. Check the seals first: only the kernel's own memory
  * files have them, and a call on another file system's file may block. */
@@ -40,7 +40,7 @@ uroce_memif_region_add(struct memif_regions *r, int fd, uint64_t bytes)
 
 	if (ret != 0)
 		return ret;
-	if (r->count == UROCE_SWITCH_REGIONS || bytes > UROCE_SWITCH_REGION_BYTES)
+	if (r->count == UROCE_MEMIF_REGIONS || bytes > UROCE_MEMIF_REGION_BYTES)
 		return -ENOSPC;
 	addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (addr == MAP_FAILED)

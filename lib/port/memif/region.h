@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * The memory that a client shares with the switch. The switch can access it safely, whatever the client does.
+ * The memory that a memif client shares. This process can access it safely, whatever the client does.
  */
 
-#ifndef UROCE_SWITCH_MEMIF_REGION_H
-#define UROCE_SWITCH_MEMIF_REGION_H
+#ifndef UROCE_PORT_MEMIF_REGION_H
+#define UROCE_PORT_MEMIF_REGION_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct memif_regions {
 	struct memif_region {
 		uint8_t *addr;
 		uint64_t bytes;
-	} at[UROCE_SWITCH_REGIONS];
+	} at[UROCE_MEMIF_REGIONS];
 };
 
 /** Map the next region; the caller keeps the descriptor.
@@ -37,4 +37,4 @@ uroce_memif_region_at(const struct memif_regions *r, uint16_t region, uint32_t o
 	return r->at[region].addr + offset;
 }
 
-#endif /* UROCE_SWITCH_MEMIF_REGION_H */
+#endif /* UROCE_PORT_MEMIF_REGION_H */

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "groups.h"
-#include "memif/region.h"
+#include "port/memif/region.h"
 
 #define BYTES 8192
 
@@ -88,10 +88,10 @@ test_refused(void **state)
 	file = open("/proc/self/exe", O_RDONLY);
 	assert_int_equal(uroce_memif_region_add(&r, file, 100), -EPERM);
 	close(file);
-	assert_int_equal(ftruncate(fd, (off_t)UROCE_SWITCH_REGION_BYTES + 1), 0); /* a file may grow */
-	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_SWITCH_REGION_BYTES + 1), -ENOSPC);
-	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_SWITCH_REGION_BYTES), 0);
-	for (unsigned int i = 1; i < UROCE_SWITCH_REGIONS; i++)
+	assert_int_equal(ftruncate(fd, (off_t)UROCE_MEMIF_REGION_BYTES + 1), 0); /* a file may grow */
+	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_MEMIF_REGION_BYTES + 1), -ENOSPC);
+	assert_int_equal(uroce_memif_region_add(&r, fd, UROCE_MEMIF_REGION_BYTES), 0);
+	for (unsigned int i = 1; i < UROCE_MEMIF_REGIONS; i++)
 		assert_int_equal(uroce_memif_region_add(&r, fd, BYTES), 0);
 	assert_int_equal(uroce_memif_region_add(&r, fd, BYTES), -ENOSPC);
 	uroce_memif_regions_drop(&r);
@@ -111,7 +111,7 @@ test_hugepages(void **state)
 	close(fd);
 }
 
-UROCE_TESTS(switch_memif_region)
+UROCE_TESTS(port_memif_region)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds),

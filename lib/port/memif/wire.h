@@ -5,8 +5,8 @@
  * memory that the client shares. All fields are in the host's byte order.
  */
 
-#ifndef UROCE_SWITCH_MEMIF_WIRE_H
-#define UROCE_SWITCH_MEMIF_WIRE_H
+#ifndef UROCE_PORT_MEMIF_WIRE_H
+#define UROCE_PORT_MEMIF_WIRE_H
 
 #include <assert.h>
 #include <stddef.h>
@@ -91,6 +91,8 @@ static_assert(offsetof(struct memif_message, init.name) == 33, "as both ends hav
 static_assert(offsetof(struct memif_message, ring.private_bytes) == 13, "as both ends have it");
 
 #define MEMIF_DESC_NEXT 1 /* the frame continues in the next slot */
+/* uroce's own, which the peer must ask for by MEMIF_RING_NO_ICRC; in the first slot of a frame */
+#define MEMIF_DESC_NO_ICRC 2 /* the ICRC is not computed */
 
 struct memif_desc {
 	uint16_t flags;
@@ -101,6 +103,7 @@ struct memif_desc {
 };
 
 #define MEMIF_RING_NO_WAKING 1 /* memif_ring.flags: the reader polls */
+#define MEMIF_RING_NO_ICRC 2   /* uroce's own: the reader accepts MEMIF_DESC_NO_ICRC */
 
 /* Client to server: the client fills at head, the server frees at tail. Server to client: the client frees at head,
  * the server fills at tail. Both count freely; modulo the number of slots they are indexes. */
@@ -118,4 +121,4 @@ static_assert(sizeof(struct memif_desc) == 16, "as both ends have it");
 static_assert(offsetof(struct memif_ring, tail) == 64, "as both ends have it");
 static_assert(offsetof(struct memif_ring, slots) == 128, "as both ends have it");
 
-#endif /* UROCE_SWITCH_MEMIF_WIRE_H */
+#endif /* UROCE_PORT_MEMIF_WIRE_H */
