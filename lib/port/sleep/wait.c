@@ -85,7 +85,7 @@ void
 uroce_wait_add_queue(struct uroce_wait *wait, struct uroce_port_queue *q)
 {
 	find_fd(wait, q);
-	if (q->rx_wake == UROCE_RX_WAKE_NONE)
+	if (q->rx_wake == UROCE_RX_WAKE_NONE && !q->port->at_process) /* a peer that connects may wake the worker */
 		UROCE_LOG(NOTICE,
 			  "port %u: frames at queue %u do not wake a sleeping worker, which polls every %llu us%s\n",
 			  q->port_id, q->id, UROCE_WAIT_POLL_NS / 1000,
