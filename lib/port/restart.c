@@ -122,7 +122,8 @@ check_worker(struct uroce_qp *qp, const void *arg)
 static void
 move_gsi(struct uroce_port *port, const struct crew *crew)
 {
-	struct uroce_qp *gsi = __atomic_load_n(&port->dev.qps.gsi, __ATOMIC_ACQUIRE); /* as in each_qp() */
+	/* pairs with the release in publish() */
+	struct uroce_qp *gsi = __atomic_load_n(&port->dev.qps.gsi, __ATOMIC_ACQUIRE);
 
 	if (gsi != NULL && !crew_has(crew, uroce_worker_of(gsi->engine)))
 		uroce_port_qp_move(gsi, crew->workers[0]);
