@@ -302,9 +302,8 @@ uroce_icrc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uin
 	return frame_crc(m, l3_offset, l4_offset, covered_bytes, &end);
 }
 
-bool
-uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset,
-		    uint32_t covered_bytes)
+uint32_t
+uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes)
 {
 	struct icrc_end end;
 	uint32_t icrc = frame_crc(m, l3_offset, l4_offset, covered_bytes, &end);
@@ -322,7 +321,13 @@ uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_of
 	else
 		stored = rte_pktmbuf_read(m, l3_offset + covered_bytes, sizeof(room), room);
 	memcpy(&value, stored, sizeof(value));
-	return icrc == rte_le_to_cpu_32(value);
+	return icrc ^ rte_le_to_cpu_32(value);
+}
+
+bool
+uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes)
+{
+	return uroce_icrc_error(m, l3_offset, l4_offset, covered_bytes) == 0;
 }
 
 void

@@ -61,6 +61,8 @@ uint32_t uroce_icrc_of_run(uint32_t head_crc, rte_be32_t change, const uint8_t *
  */
 bool uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset,
 			 uint32_t covered_bytes);
+/** As uroce_icrc_is_right(). @return XOR of the frame's ICRC and of the right one; 0: it is right */
+uint32_t uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes);
 
 /**
  * Append pad bytes of zero and the ICRC to a frame. The lengths in its headers include both already.

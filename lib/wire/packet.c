@@ -25,6 +25,7 @@
 #include "wire/icrc.h"
 #include "wire/packet.h"
 #include "wire/template.h"
+#include "wire/unseen_id.h"
 
 /* Verify the checksum of a header without options. Faster than rte_raw_cksum(), whose loop handles any length. */
 static bool
@@ -312,13 +313,17 @@ enum uroce_verdict
 uroce_packet_check_icrc(const struct uroce_packet *p)
 {
 	/* R4: payload and pad together are a multiple of 4 bytes */
-	uint32_t end = p->payload_offset + RTE_ALIGN_CEIL(p->payload_bytes, 4);
+	uint32_t bytes = p->payload_offset + RTE_ALIGN_CEIL(p->payload_bytes, 4) - p->l3_offset, error;
 
 	if ((p->mbuf->ol_flags & UROCE_MBUF_NO_ICRC) != 0)
 		return UROCE_OK;
-	if (!uroce_icrc_is_right(p->mbuf, p->l3_offset, p->l4_offset, end - p->l3_offset))
-		return UROCE_DROP_ICRC; /* R5 */
-	return UROCE_OK;
+	error = uroce_icrc_error(p->mbuf, p->l3_offset, p->l4_offset, bytes);
+	if (likely(error == 0))
+		return UROCE_OK;
+	if ((p->mbuf->ol_flags & uroce_unseen_id_flag) != 0 && p->ip_version == 4 &&
+	    uroce_unseen_id_find(rte_pktmbuf_mtod_offset(p->mbuf, void *, p->l3_offset), error, bytes))
+		return UROCE_OK;
+	return UROCE_DROP_ICRC; /* R5 */
 }
 
 enum uroce_verdict
