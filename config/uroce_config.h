@@ -216,6 +216,18 @@
 #define UROCE_TX_KICK_WAIT_NS 10000000ull	/* delay of dummy frames, which make a port free sent mbufs */
 #define UROCE_TX_KICK_NS 100000ull	/* first interval of bursts of dummy frames */
 
+/* Ports on UDP sockets (net_uroce_udp) */
+#define UROCE_UDP_PREFIX "net_null-"	/* of the name of its ethdev: a net_null device carries its frames */
+#define UROCE_UDP_LOCALS 4		/* most local addresses of a port */
+#define UROCE_UDP_SEGMENTS 64		/* most packets of a message: UDP_MAX_SEGMENTS of older kernels */
+#define UROCE_UDP_MESSAGE_BYTES 65487	/* most bytes of a message, over IPv4 and IPv6 */
+#define UROCE_UDP_TX_MESSAGES 16	/* most messages of a sendmmsg(2) */
+#define UROCE_UDP_TX_IOVS 512		/* most runs of bytes of all these messages */
+#define UROCE_UDP_RX_MESSAGES 4		/* most messages of a recvmmsg(2) */
+#define UROCE_UDP_RX_SEGMENTS 128	/* most packets of a received message: UDP_MAX_SEGMENTS */
+#define UROCE_UDP_MIN_UNIT 1024		/* least packet size for which messages are received in place */
+#define UROCE_UDP_BUFFER_BYTES (8 << 20)	/* of each socket buffer, as far as the kernel permits */
+
 /* ARP, neighbor discovery, ICMP */
 #define UROCE_MAX_NEIGHBORS 1024	/* per device: default, changed by uroce_port_conf.max_neighbors */
 #define UROCE_MIN_NEIGHBORS 8		/* minimum of rte_hash */

@@ -59,16 +59,20 @@ uroce_eal_ports_args(const char *given, char *argv[])
 	return count;
 }
 
-/* Do these bytes name the port? A PCI address may lack its domain. */
+/* Do these bytes name the port? A PCI address may lack its domain. A port on UDP sockets is a net_null device with a
+ * longer name. */
 static bool
 is_name(const char *text, size_t bytes, const char *name)
 {
-	const size_t domain = strlen(PCI_DOMAIN);
+	const size_t domain = strlen(PCI_DOMAIN), prefix = strlen(UROCE_UDP_PREFIX);
 
 	if (bytes == strlen(name) && strncmp(text, name, bytes) == 0)
 		return true;
-	return strncmp(name, PCI_DOMAIN, domain) == 0 && bytes == strlen(name) - domain &&
-	       strncmp(text, name + domain, bytes) == 0;
+	if (strncmp(name, PCI_DOMAIN, domain) == 0 && bytes == strlen(name) - domain &&
+	    strncmp(text, name + domain, bytes) == 0)
+		return true;
+	return strncmp(name, UROCE_UDP_PREFIX, prefix) == 0 && bytes == strlen(name) - prefix &&
+	       strncmp(text, name + prefix, bytes) == 0;
 }
 
 /* @param args	the arguments of a bonding device, up to a blank or the end */

@@ -19,6 +19,8 @@ enum uroce_port_counter {
 	UROCE_PORT_TX_DROP_UNRESOLVED, /* the neighbor does not answer, or too many frames wait for one */
 	UROCE_PORT_TX_DROP_LOOPBACK,   /* the destination device or QP is gone, or its inbox stays full */
 	UROCE_PORT_TX_DROP_LOCAL,      /* no room or no mbuf for a frame of ARP, ND, ICMP, IGMP or MLD */
+	UROCE_PORT_TX_DROP_SOCKET,     /* net_uroce_udp: the kernel refused a datagram, or no socket could send the frame */
+	UROCE_PORT_RX_DROP_SOCKET,     /* net_uroce_udp: no room in a socket's buffer, no mbuf, or longer than the MTU */
 	UROCE_PORT_ARP_ANSWERED, /* ARP requests answered */
 	UROCE_PORT_ND_ANSWERED, /* neighbor solicitations answered */
 	UROCE_PORT_ECHO_ANSWERED, /* ICMP and ICMPv6 echo requests answered */

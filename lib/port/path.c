@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "port/path.h"
 #include "port/registry.h"
+#include "port/udp/udp.h"
 #include "uroce_config.h"
 #include "wire/gid.h"
 #include "wire/headers.h"
@@ -95,6 +96,10 @@ neighbor_init(struct uroce_port *port, struct uroce_path *path, struct uroce_tem
 		path->out = UROCE_OUT_GROUP;
 		return 0;
 	}
+	if (port->udp != NULL) { /* the kernel finds the next hop */
+		uroce_udp_neighbor(&conf->dst_mac, path->dgid.raw);
+		return 0;
+	}
 	ret = uroce_addresses_next_hop(port->published, path->dgid.raw, hop);
 	if (ret < 0)
 		return ret;
@@ -157,13 +162,16 @@ uroce_port_path_init(struct uroce_device *dev, const struct ibv_ah_attr *attr, u
 	/* RoCE has no LIDs: every address vector has a GRH (A17.3) */
 	if (!attr->is_global || attr->port_num != 1)
 		return -EINVAL;
-	if (!uroce_gid_is_host(attr->grh.dgid.raw) && !uroce_gid_is_multicast(attr->grh.dgid.raw))
+	if (!uroce_gid_is_host(attr->grh.dgid.raw) && !uroce_gid_is_multicast(attr->grh.dgid.raw) &&
+	    !(port->udp != NULL && uroce_gid_is_loopback(attr->grh.dgid.raw)))
 		return -EINVAL;
 	memset(path, 0, sizeof(*path));
 	path->dgid = attr->grh.dgid;
 	path->multi_seg = port->multi_seg;
 	conf_init(port, attr, uroce_udp_src_port(attr->grh.flow_label, remote_qpn), &conf);
 	looped = loopback_init(port, path, attr, &conf);
+	if (port->udp != NULL && !looped)
+		conf.udp_src_port = UROCE_UDP_PORT; /* of the socket, which the ICRC covers */
 
 	pthread_mutex_lock(&port->lock);
 	ret = uroce_gid_get(port, attr->grh.sgid_index, path->sgid.raw);

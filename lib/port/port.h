@@ -40,6 +40,7 @@
 
 struct uroce_agent;
 struct uroce_memif;
+struct uroce_udp;
 struct uroce_worker;
 
 #define UROCE_TX_ROOM \
@@ -100,6 +101,7 @@ struct uroce_port {
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
 	bool enters_kernel; /* bursts make system calls, in which a thread can be canceled */
+	struct uroce_udp *udp; /* sockets of the port; NULL: it has none */
 	bool no_loopback; /* send to other devices of the process through the port */
 	bool wants_rx_interrupts; /* one of its workers had a descriptor before the port was started */
 	bool rx_interrupts;	  /* the driver accepted intr_conf.rxq */

@@ -53,7 +53,7 @@ uroce_port_find(const uint8_t gid[16], unsigned int *sgid_index)
 /* How does the device reach dgid? The source address does not matter. Under the port's lock.
  * @return enum uroce_route, or -ENETUNREACH */
 static int
-route_to(const struct uroce_addresses *a, const uint8_t dgid[16], bool local)
+route_to(const struct uroce_addresses *a, const uint8_t dgid[16], bool local, bool is_udp)
 {
 	uint8_t hop[16];
 
@@ -61,7 +61,7 @@ route_to(const struct uroce_addresses *a, const uint8_t dgid[16], bool local)
 		return UROCE_ROUTE_LINK;
 	if (uroce_addresses_have(a, dgid))
 		return UROCE_ROUTE_OWN;
-	if (uroce_addresses_next_hop(a, dgid, hop) == 0 && memcmp(hop, dgid, sizeof(hop)) == 0)
+	if (is_udp || (uroce_addresses_next_hop(a, dgid, hop) == 0 && memcmp(hop, dgid, sizeof(hop)) == 0))
 		return UROCE_ROUTE_LINK;
 	if (local)
 		return UROCE_ROUTE_PROCESS;
@@ -78,7 +78,7 @@ uroce_port_route(struct uroce_port *port, const uint8_t *sgid, const uint8_t dgi
 
 	pthread_mutex_lock(&port->lock);
 	a = port->published;
-	route = route_to(a, dgid, local);
+	route = route_to(a, dgid, local, port->udp != NULL);
 	if (sgid == NULL)
 		sgid = route == UROCE_ROUTE_OWN ? dgid : uroce_addresses_source(a, dgid);
 	if (sgid != NULL && uroce_gid_is_ipv4(sgid) == uroce_gid_is_ipv4(dgid))
@@ -96,7 +96,7 @@ uroce_port_resolve(struct uroce_port *port, const uint8_t dgid[16])
 	uint8_t hop[16];
 	int ret;
 
-	if (uroce_gid_is_multicast(dgid) || uroce_path_is_local(port, dgid))
+	if (uroce_gid_is_multicast(dgid) || port->udp != NULL || uroce_path_is_local(port, dgid))
 		return 0;
 	pthread_mutex_lock(&port->lock);
 	ret = uroce_addresses_next_hop(port->published, dgid, hop);

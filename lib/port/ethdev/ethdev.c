@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "port/ethdev/mtu.h"
 #include "port/steer/rss.h"
+#include "port/udp/udp.h"
 #include "port/worker/pool.h"
 #include "port/worker/worker.h"
 #include "base/thread.h"
@@ -150,6 +151,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 		.intr_conf.rxq = port->rx_interrupts,
 	};
 	const uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
+	const bool is_udp = uroce_udp_is(port->port_id);
 	int ret;
 
 	port->open_queues = RTE_MIN(port->nb_queues, most);
@@ -161,7 +163,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 		return -EINVAL;
 	}
 	/* without RSS one worker receives all frames, and hands them over to the others */
-	if (port->open_queues > 1 && info->flow_type_rss_offloads != 0) {
+	if (port->open_queues > 1 && info->flow_type_rss_offloads != 0 && !is_udp) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		uroce_rss_configure(port->steer.key, info, &conf.rx_adv_conf.rss_conf);
 	}
@@ -172,7 +174,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 				ret == -EBUSY ? "cannot configure the port, because it is started: stop it first"
 					      : "cannot configure the port",
 				ret);
-	if (port->multi_seg && conf.txmode.offloads == 0) {
+	if (port->multi_seg && conf.txmode.offloads == 0 && !is_udp) {
 		UROCE_LOG(ERR,
 			  "port %u no longer sends chains of mbufs (RTE_ETH_TX_OFFLOAD_MULTI_SEGS), which its QPs build: "
 			  "close the device, and open it again\n",
@@ -181,7 +183,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 	}
 	/* a connection of net_memif may have fewer rings; uroce_port_use_queues() sets their number */
 	uroce_port_use_queues(port, shares && port->at_process ? 1 : port->open_queues);
-	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+	port->multi_seg = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0 || is_udp;
 	return 0;
 }
 
@@ -350,7 +352,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	}
 	port->mtu = mtu.mtu;
 	port->at_process = strcmp(info.driver_name, "net_memif") == 0;
-	port->enters_kernel = enters_kernel(&info);
+	port->enters_kernel = enters_kernel(&info) || uroce_udp_is(port->port_id);
 	ret = configure(port, &info, mtu.configured, conf->poll_progress != 0);
 	if (ret == 0)
 		ret = mac_init(port);
@@ -359,7 +361,12 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	if (ret < 0)
 		return ret;
 	ret = rte_eth_dev_start(port->port_id);
-	return ret < 0 ? complain(port, "cannot start the port", ret) : 0;
+	if (ret < 0)
+		return complain(port, "cannot start the port", ret);
+	ret = uroce_udp_start(port);
+	if (ret < 0)
+		uroce_ethdev_halt(port->port_id);
+	return ret;
 }
 
 /* A thread that a driver starts, such as net_vhost's, gets no signals. */
@@ -401,6 +408,7 @@ uroce_ethdev_start(struct uroce_port *port, const struct uroce_port_conf *conf)
 void
 uroce_ethdev_pause(struct uroce_port *port)
 {
+	uroce_udp_stop(port);
 	uroce_ethdev_halt(port->port_id);
 }
 
@@ -422,7 +430,7 @@ void
 uroce_ethdev_stop(struct uroce_port *port)
 {
 	if (!port->stopped)
-		uroce_ethdev_halt(port->port_id);
+		uroce_ethdev_pause(port);
 	pools_retire(port, 0);
 	give_back(port);
 }

@@ -19,6 +19,7 @@
 #include <rte_kvargs.h>
 
 #include "port/ethdev/mtu.h"
+#include "port/udp/device.h"
 #include "uroce_config.h"
 
 #define L2_BYTES           18   /* Ethernet header and VLAN tag */
@@ -86,6 +87,16 @@ memif_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
 	return bytes > L2_BYTES ? RTE_MAX(bytes - L2_BYTES, announced) : announced;
 }
 
+/* A port on UDP sockets is a net_null device. */
+static uint32_t
+null_mtu(const struct rte_eth_dev_info *info, uint32_t announced)
+{
+	const struct uroce_udp_device *udp = info->device != NULL ? uroce_udp_device_find(rte_dev_name(info->device))
+								  : NULL;
+
+	return udp != NULL ? RTE_MIN(udp->mtu, announced) : announced;
+}
+
 /* Drivers whose real limit differs from the one that they announce: higher, for frames larger than 1518 bytes, or
  * lower. */
 static const struct {
@@ -95,6 +106,7 @@ static const struct {
 	{ "net_af_packet", packet_mtu },
 	{ "net_af_xdp", xdp_mtu },
 	{ "net_memif", memif_mtu },
+	{ "net_null", null_mtu },
 };
 
 /* @return the highest MTU that rte_eth_dev_configure() accepts */

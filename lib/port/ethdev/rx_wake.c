@@ -16,6 +16,7 @@
 
 #include "port/ethdev/rx_wake.h"
 #include "port/memif/memif.h"
+#include "port/udp/udp.h"
 
 #define AF_XDP_QUEUE_BYTES 216 /* least size of a queue of net_af_xdp */
 
@@ -94,6 +95,8 @@ uroce_rx_wake_find(struct uroce_port_queue *q)
 		/* the "interrupt" is the queue's descriptor, which cannot be turned off */
 		found(q, UROCE_RX_WAKE_SOCKET, rte_eth_dev_rx_intr_ctl_q_get_fd(q->port_id, q->id));
 	}
+	if (q->port->udp != NULL)
+		found(q, UROCE_RX_WAKE_SOCKET, uroce_udp_fd(q->port, q->id));
 	for (unsigned int i = 0; q->rx_fd < 0 && i < RTE_DIM(sockets); i++)
 		if (strcmp(info.driver_name, sockets[i].driver) == 0)
 			found(q, UROCE_RX_WAKE_SOCKET,
@@ -125,5 +128,7 @@ uroce_rx_wake_is_sure(const struct uroce_port_queue *q)
 bool
 uroce_rx_wake_is_filtered(const struct uroce_port_queue *q)
 {
-	return __atomic_load_n(&rte_eth_fp_ops[q->port_id].rxq.clbk[q->id], __ATOMIC_RELAXED) != NULL;
+	const void *first = __atomic_load_n(&rte_eth_fp_ops[q->port_id].rxq.clbk[q->id], __ATOMIC_RELAXED);
+
+	return first != NULL && !uroce_udp_receives(q->port, q->id, first);
 }

@@ -27,8 +27,14 @@ uroce_gid_is_host(const uint8_t gid[16])
 	return memcmp(gid, zero, sizeof(zero)) != 0 || gid[15] > 1; /* neither :: nor ::1 */
 }
 
-int
-uroce_gid_parse(uint8_t gid[16], const char *address)
+bool
+uroce_gid_is_loopback(const uint8_t gid[16])
+{
+	return uroce_gid_is_ipv4(gid) && gid[UROCE_GID_IPV4_OFFSET] == IN_LOOPBACKNET;
+}
+
+static int
+parse(uint8_t gid[16], const char *address)
 {
 	struct in_addr ipv4;
 
@@ -38,7 +44,15 @@ uroce_gid_parse(uint8_t gid[16], const char *address)
 		uroce_gid_from_ipv4(gid, ipv4.s_addr);
 	else if (inet_pton(AF_INET6, address, gid) != 1)
 		return -EINVAL;
-	return uroce_gid_is_host(gid) ? 0 : -EINVAL;
+	return 0;
+}
+
+int
+uroce_gid_parse(uint8_t gid[16], const char *address)
+{
+	int ret = parse(gid, address);
+
+	return ret == 0 && !uroce_gid_is_host(gid) ? -EINVAL : ret;
 }
 
 int
@@ -54,7 +68,7 @@ uroce_subnet_parse(struct uroce_subnet *s, const char *cidr)
 		return -EINVAL;
 	memcpy(text, cidr, (size_t)(slash - cidr));
 	text[slash - cidr] = '\0';
-	if (uroce_gid_parse(s->gid, text) < 0)
+	if (parse(s->gid, text) < 0 || (!uroce_gid_is_host(s->gid) && !uroce_gid_is_loopback(s->gid)))
 		return -EINVAL;
 	if (slash[1] < '0' || slash[1] > '9')
 		return -EINVAL;

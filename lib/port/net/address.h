@@ -39,7 +39,8 @@ struct uroce_addresses {
 	uint8_t ipv6_gateway[16];
 };
 
-/** Parse a host's address with its prefix length: "10.0.0.1/24" or "fd00::1/64". @return 0 or -EINVAL */
+/** Parse a host's address, or a loopback address, with its prefix length: "10.0.0.1/24" or "fd00::1/64".
+ * @return 0 or -EINVAL */
 int uroce_subnet_parse(struct uroce_subnet *s, const char *cidr);
 /** Parse a host's address: "10.0.0.1" or "fd00::1". @return 0 or -EINVAL */
 int uroce_gid_parse(uint8_t gid[16], const char *address);
@@ -49,6 +50,8 @@ const char *uroce_gid_format(const uint8_t gid[16], char *buffer, size_t bytes);
 void uroce_gid_link_local(uint8_t gid[16], const struct rte_ether_addr *mac);
 /** Is it a valid address of one host? Not multicast, not unspecified, not loopback. */
 bool uroce_gid_is_host(const uint8_t gid[16]);
+/** Is it in 127.0.0.0/8? Only sockets reach such addresses. */
+bool uroce_gid_is_loopback(const uint8_t gid[16]);
 /** Make the MAC address of a multicast group. */
 void uroce_multicast_mac(struct rte_ether_addr *mac, const uint8_t gid[16]);
 /** Make the solicited-node group of an IPv6 address. */

@@ -173,6 +173,11 @@ uroce_add_address(struct ibv_context *context, const char *cidr)
 			port->dev.ibv.name, cidr != NULL ? cidr : "");
 		return EINVAL;
 	}
+	if (uroce_gid_is_loopback(s.gid) && port->udp == NULL) {
+		UROCE_LOG(ERR, "%s: %s is a loopback address, which only a port on UDP sockets can have (net_uroce_udp)\n",
+			  port->dev.ibv.name, cidr);
+		return EINVAL;
+	}
 	pthread_mutex_lock(&port->lock);
 	index = add(port, &s);
 	if (index >= 0)
