@@ -95,4 +95,20 @@ uroce_psn_set_run(const struct uroce_psn_set *s, uint32_t psn, uint32_t n, bool 
 	return n;
 }
 
+/** @return how many of n PSNs (at most the window), from psn on, are in at least one of two sets of the same window */
+static inline uint32_t
+uroce_psn_set_either(const struct uroce_psn_set *a, const struct uroce_psn_set *b, uint32_t psn, uint32_t n)
+{
+	uint32_t found = 0, k;
+	uint64_t mask;
+
+	for (; n > 0; psn += k, n -= k) {
+		uint32_t word = uroce_psn_set_word(a, psn);
+
+		k = uroce_psn_set_part(psn, n, &mask);
+		found += (uint32_t)__builtin_popcountll((a->words[word] | b->words[word]) & mask);
+	}
+	return found;
+}
+
 #endif /* UROCE_TRANSPORT_PSN_SET_H */

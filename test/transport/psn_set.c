@@ -77,11 +77,32 @@ test_slides(void **state)
 	}
 }
 
+/* Counts the members of either of two sets that overlap, also over the end of the PSN space. */
+static void
+test_either(void **state)
+{
+	uint64_t words[2][UROCE_PSN_SET_WORDS(UROCE_REORDER_WINDOW)];
+	struct uroce_psn_set a = { words[0], 0 }, b = { words[1], 0 };
+
+	(void)state;
+	for (unsigned int s = 0; s < RTE_DIM(starts); s++) {
+		uroce_psn_set_clear(&a, UROCE_REORDER_WINDOW);
+		uroce_psn_set_clear(&b, UROCE_REORDER_WINDOW);
+		uroce_psn_set_put(&a, uroce_psn_add(starts[s], 10), 100, true);
+		uroce_psn_set_put(&b, uroce_psn_add(starts[s], 60), 100, true);
+		assert_int_equal(uroce_psn_set_either(&a, &b, starts[s], UROCE_REORDER_WINDOW), 150);
+		assert_int_equal(uroce_psn_set_either(&b, &a, uroce_psn_add(starts[s], 100), 61), 60);
+		assert_int_equal(uroce_psn_set_either(&a, &b, starts[s], 10), 0);
+		assert_int_equal(uroce_psn_set_either(&a, &b, uroce_psn_add(starts[s], 59), 2), 2);
+	}
+}
+
 UROCE_TESTS(psn_set)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_put),
 		cmocka_unit_test(test_slides),
+		cmocka_unit_test(test_either),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,7 @@ uroce_recovery_begin(struct uroce_engine *e, struct uroce_qp *qp)
 		return NULL;
 	uroce_psn_set_clear(&rec->sacked, uroce_reorder_window(qp->dev));
 	uroce_psn_set_clear(&rec->placed, uroce_reorder_window(qp->dev));
+	rec->arrived = 0;
 	rec->resent_size = 1u << (qp->dev->log2_window - 1);
 	rec->expected = rec->answered = rec->high = rec->scan = rec->scan_answers = req->unacked;
 	rec->cursor = qp->sq.head;
@@ -200,12 +201,20 @@ within_window(const struct uroce_qp *qp, uint32_t psn, uint32_t n)
 	return ahead >= window ? 0 : RTE_MIN(n, window - ahead);
 }
 
+/* Add n PSNs from psn on to one of the record's sets. */
+static void
+add(struct uroce_recovery *rec, struct uroce_psn_set *set, uint32_t psn, uint32_t n)
+{
+	rec->arrived += n - uroce_psn_set_either(&rec->sacked, &rec->placed, psn, n);
+	uroce_psn_set_put(set, psn, n, true);
+}
+
 void
 uroce_recovery_sacked(struct uroce_qp *qp, uint32_t psn, uint32_t n)
 {
 	struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
 
-	uroce_psn_set_put(&rec->sacked, psn, within_window(qp, psn, n), true);
+	add(rec, &rec->sacked, psn, within_window(qp, psn, n));
 	raise_mark(qp, &rec->high, uroce_psn_add(psn, n));
 }
 
@@ -241,7 +250,7 @@ uroce_recovery_place(struct uroce_qp *qp, uint32_t psn)
 
 	if (ahead_of(qp, psn) >= rec->placed.window || uroce_psn_set_has(&rec->placed, psn))
 		return false;
-	uroce_psn_set_put(&rec->placed, psn, 1, true);
+	add(rec, &rec->placed, psn, 1);
 	return true;
 }
 
@@ -285,10 +294,12 @@ uroce_recovery_passed(struct uroce_qp *qp, uint32_t to)
 	struct uroce_requester *req = uroce_requester_of(qp);
 	struct uroce_recovery *rec = req->recovery;
 	uint32_t n = ahead_of(qp, to);
+	const uint32_t leave = RTE_MIN(n, rec->sacked.window);
 	uint32_t *const marks[] = { &rec->expected, &rec->answered, &rec->high, &rec->scan, &rec->scan_answers };
 
-	uroce_psn_set_put(&rec->sacked, req->unacked, RTE_MIN(n, rec->sacked.window), false);
-	uroce_psn_set_put(&rec->placed, req->unacked, RTE_MIN(n, rec->placed.window), false);
+	rec->arrived -= uroce_psn_set_either(&rec->sacked, &rec->placed, req->unacked, leave);
+	uroce_psn_set_put(&rec->sacked, req->unacked, leave, false);
+	uroce_psn_set_put(&rec->placed, req->unacked, leave, false);
 	for (unsigned int i = 0; i < RTE_DIM(marks); i++)
 		if (ahead_of(qp, *marks[i]) < n)
 			*marks[i] = to;
@@ -312,7 +323,8 @@ uroce_recovery_forget_requests(struct uroce_qp *qp)
 	struct uroce_recovery *rec = req->recovery;
 
 	uroce_psn_set_clear(&rec->sacked, rec->sacked.window);
-	uroce_psn_set_put(&rec->sacked, req->unacked, RTE_MIN(ahead_of(qp, rec->expected), rec->sacked.window), true);
+	rec->arrived = uroce_psn_set_either(&rec->sacked, &rec->placed, req->unacked, rec->placed.window);
+	add(rec, &rec->sacked, req->unacked, RTE_MIN(ahead_of(qp, rec->expected), rec->sacked.window));
 	rec->high = rec->expected;
 	raise_mark(qp, &rec->high, rec->answered);
 	rec->scan = rec->scan_answers = req->unacked;
@@ -323,11 +335,8 @@ uint32_t
 uroce_recovery_window(const struct uroce_qp *qp)
 {
 	const struct uroce_recovery *rec = uroce_requester_of(qp)->recovery;
-	uint32_t arrived = 0;
 
-	for (uint32_t i = 0; i < UROCE_PSN_SET_WORDS(rec->sacked.window); i++)
-		arrived += (uint32_t)__builtin_popcountll(rec->sacked.words[i] | rec->placed.words[i]);
-	return RTE_MIN(uroce_window(uroce_requester_of(qp)) + arrived, rec->sacked.window - 1);
+	return RTE_MIN(uroce_window(uroce_requester_of(qp)) + rec->arrived, rec->sacked.window - 1);
 }
 
 /* Has the QP gone back, and are all packets in flight again? This lasts until the peer reports a newer packet. */

@@ -46,6 +46,7 @@ struct uroce_recovery {
 	/* sets of PSNs from req.unacked on */
 	struct uroce_psn_set sacked;	/* request packets that the peer has received */
 	struct uroce_psn_set placed;	/* responses that have been placed */
+	uint32_t arrived;		/* number of PSNs in at least one of the sets */
 	struct uroce_resent *resent;	/* ring, oldest first */
 	uint32_t expected;		/* the peer has executed all packets before this PSN */
 	uint32_t answered;		/* the peer has answered all packets before this PSN; responses may be lost */
