@@ -81,8 +81,8 @@ floor_line(FILE *out, const struct perf_row *r)
 	if (f->gbps > 0)
 		fprintf(out, " CRC and copy (%s) %.1f Gb/s a core", f->copy, f->gbps);
 	if (f->mops > 0)
-		fprintf(out, "%s mbufs over a ring %.1f M/s, there and back %.0f ns",
-			f->gbps > 0 ? ";" : "", f->mops, f->rtt_ns);
+		fprintf(out, "%s mbufs over a ring %.1f M/s, there and back %.0f ns, p99.9 %.0f",
+			f->gbps > 0 ? ";" : "", f->mops, f->rtt_ns, f->rtt_p999_ns);
 	if (bound != PERF_BOUND_NONE)
 		fprintf(out, "; %s: %.3f of what it allows", uroce_perf_bounds[bound], share);
 	fprintf(out, "\n");
@@ -158,8 +158,8 @@ json_floor(FILE *out, const struct perf_row *r)
 		return;
 	fprintf(out,
 		",\n   \"floor\": {\"gbps\": %.3f, \"copy\": \"%s\", \"cores\": %u, \"mops\": %.3f, "
-		"\"rtt_ns\": %.1f},\n",
-		f->gbps, f->copy != NULL ? f->copy : "", f->cores, f->mops, f->rtt_ns);
+		"\"rtt_ns\": %.1f, \"rtt_p999_ns\": %.1f},\n",
+		f->gbps, f->copy != NULL ? f->copy : "", f->cores, f->mops, f->rtt_ns, f->rtt_p999_ns);
 	if (bound == PERF_BOUND_NONE)
 		fprintf(out, "   \"bound\": null, \"share\": null");
 	else

@@ -56,5 +56,6 @@ uroce_perf_floor_take(struct perf_floor *f, const struct perf_params *p,
 	f->cores = place->cores;
 	f->mops = RTE_MAX(f->mops, now.mops);
 	f->rtt_ns = f->rtt_ns == 0 ? now.rtt_ns : RTE_MIN(f->rtt_ns, now.rtt_ns);
+	f->rtt_p999_ns = f->rtt_p999_ns == 0 ? now.rtt_p999_ns : RTE_MIN(f->rtt_p999_ns, now.rtt_p999_ns);
 	return 0;
 }

@@ -20,6 +20,7 @@ struct perf_floor {
 	unsigned int cores; /* cores of an end; 0: nothing was measured */
 	double mops;	    /* 10^6 mbufs a second over a ring, one way; 0: not measured */
 	double rtt_ns;	    /* round trip of one mbuf, median; 0: not measured */
+	double rtt_p999_ns; /* its 99.9th percentile, which interruptions of this machine determine */
 };
 
 /* A run's use of memory. */
@@ -55,7 +56,7 @@ int uroce_perf_floor_bytes(struct perf_floor *f, const struct perf_floor_load *l
 /**
  * Measure mbufs over rings, between the calling thread and `lcore`, which must be idle; LCORE_ID_ANY: the calling
  * thread is both ends.
- * @return 0 with mops and rtt_ns set, or -ENOMEM
+ * @return 0 with mops, rtt_ns and rtt_p999_ns set, or -ENOMEM
  */
 int uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore);
 

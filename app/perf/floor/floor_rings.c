@@ -201,9 +201,9 @@ rate(struct rings *r, unsigned int lcore)
 	return best;
 }
 
-/* @return median in cycles */
-static uint64_t
-round_trip(struct rings *r, unsigned int lcore, struct perf_histogram *h)
+/* Measure round trips, in cycles. */
+static void
+round_trips(struct rings *r, unsigned int lcore, struct perf_histogram *h)
 {
 	uint64_t start, now, end;
 
@@ -221,7 +221,6 @@ round_trip(struct rings *r, unsigned int lcore, struct perf_histogram *h)
 		uroce_perf_histogram_add(h, now - start);
 	} while (now < end);
 	join(r, lcore);
-	return uroce_perf_histogram_quantile(h, 0.5);
 }
 
 static struct rte_ring *
@@ -233,14 +232,19 @@ ring_create(const char *name)
 static int
 measure(struct perf_floor *f, struct rings *r, unsigned int lcore, struct perf_histogram *h)
 {
+	const double ns = 1e9 / (double)rte_get_tsc_hz();
+
 	for (unsigned int i = 0; i < RTE_DIM(pool_mbufs); i++) {
 		r->pool = rte_pktmbuf_pool_create("uroce_floor", pool_mbufs[i], POOL_CACHE, 0, ROOM_BYTES,
 						  SOCKET_ID_ANY);
 		if (r->pool == NULL)
 			return -ENOMEM;
 		f->mops = RTE_MAX(f->mops, rate(r, lcore) / 1e6);
-		if (i == 0) /* only one or two mbufs circulate, so any pool will do */
-			f->rtt_ns = (double)round_trip(r, lcore, h) * 1e9 / (double)rte_get_tsc_hz();
+		if (i == 0) { /* only one or two mbufs circulate, so any pool will do */
+			round_trips(r, lcore, h);
+			f->rtt_ns = (double)uroce_perf_histogram_quantile(h, 0.5) * ns;
+			f->rtt_p999_ns = (double)uroce_perf_histogram_quantile(h, 0.999) * ns;
+		}
 		rte_mempool_free(r->pool);
 	}
 	return 0;
@@ -255,6 +259,7 @@ uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore)
 
 	f->mops = 0;
 	f->rtt_ns = 0;
+	f->rtt_p999_ns = 0;
 	if (r == NULL || h == NULL)
 		goto free_both;
 	*r = (struct rings){
