@@ -77,6 +77,13 @@
 #define UROCE_BELLS 256			/* posts of a thread domain between two polls that need no atomic operation; a
 					 * power of two */
 #define UROCE_SEND_QUANTUM 32		/* packets that a QP may send in one turn */
+#define UROCE_LOG2_BUDGETS 6		/* budgets of a worker, one for each peer; two peers may share one */
+#define UROCE_BUDGETS (1 << UROCE_LOG2_BUDGETS)
+#define UROCE_BUDGET_PACKETS 256	/* first limit of the packets in flight to a peer, of all QPs of a worker */
+#define UROCE_MIN_BUDGET_PACKETS 64
+#define UROCE_MAX_BUDGET_PACKETS (1 << 22)
+#define UROCE_BUDGET_BYTES 1024		/* least message whose packets count */
+#define UROCE_BUDGET_KEEP_NS 250000000ull	/* least time between two searches for a limit */
 #define UROCE_BURST 32			/* frames per RX or TX burst */
 #define UROCE_BURST_FULL 16		/* an RX burst of this size may have left frames in the ring */
 #define UROCE_BATCH_BYTES 8192		/* payload per batch of ICRC and placement: stays in the L1 cache */
@@ -102,7 +109,8 @@
 #define UROCE_RETRIES_AT_FULL_WINDOW 1	/* retries in a row without progress before the window shrinks */
 #define UROCE_RETRY_WINDOW 8		/* PSNs in flight after more retries, until there is progress */
 #define UROCE_PROBE_MIN_NS 200000ull	/* least delay of a probe */
-#define UROCE_PROBE_INITIAL_NS 10000000ull	/* delay of a probe before the round trip is known */
+#define UROCE_PROBE_INITIAL_NS 10000000ull	/* delay of a probe before the round trip is known, or after long silences */
+#define UROCE_PROBE_FORGET_NS 10000000000ull	/* time until a silence of a slow peer is forgotten */
 
 /* Congestion control: of an engine, and the defaults of struct uroce_congestion */
 #define UROCE_RATES 1024		/* QPs of a worker with a rate limit at a time; CNPs for others are dropped */

@@ -37,7 +37,7 @@ activate_posted(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (unlikely(e->acks.reply_ns != 0))
 		uroce_acks_posted(e, qp);
-	uroce_qp_activate(e, qp);
+	uroce_qp_activate_requests(e, qp);
 }
 
 static inline void

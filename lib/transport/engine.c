@@ -91,6 +91,7 @@ uroce_engine_init(struct uroce_engine *e, struct rte_mempool *header_pool, struc
 	TAILQ_INIT(&e->later);
 	LIST_INIT(&e->bells);
 	TAILQ_INIT(&e->acks.overflow);
+	uroce_budgets_init(e);
 	uroce_wheel_init(&e->wheel, now_ns);
 	uroce_wheel_init(&e->cq_wheel, now_ns);
 	ret = uroce_reorder_init(&e->reorder, limits->reorder_frames, limits->reorder_qps, limits->log2_window,

@@ -18,6 +18,7 @@
 #include <rte_mbuf.h>
 
 #include "transport/congestion/pacer.h"
+#include "transport/requester/budget.h"
 #include "transport/requester/recovery.h"
 #include "transport/responder/ack.h"
 #include "transport/responder/reorder.h"
@@ -95,7 +96,7 @@ struct uroce_engine {
 	uint32_t cq_timers;		/* timers in cq_wheel */
 	uint32_t rated;			/* QPs that have a rate */
 	uint32_t cnp_count;
-	TAILQ_HEAD(uroce_qp_list, uroce_qp) active;	/* QPs with something to send, each once */
+	struct uroce_qp_list active;	/* QPs with something to send, each once */
 	struct uroce_qp_list later;	/* QPs with a turn in the next call of uroce_engine_send() */
 	struct uroce_bells_list bells;	/* doorbells of thread domains */
 	struct uroce_qp *failed;	/* QPs that failed in the current call from the engine, linked by failed_next */
@@ -106,6 +107,7 @@ struct uroce_engine {
 	uint32_t ring_rounds;		/* rounds that it takes to receive the largest RX ring */
 	struct uroce_reorder_store reorder;
 	struct uroce_recoveries recoveries;
+	struct uroce_budget budgets[UROCE_BUDGETS];
 	uint64_t verdicts[UROCE_VERDICT_COUNT];		/* engine: rw, others: relaxed read */
 	/* the first cache line has the counters of packets without errors */
 	uint64_t counters[UROCE_ENGINE_COUNTER_COUNT] __rte_cache_aligned;

@@ -67,6 +67,7 @@ stop_requester(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	uroce_wheel_disarm(&uroce_requester_of(qp)->timer);
 	uroce_requester_on(e, qp, UROCE_ON_STOP);
+	uroce_budget_leave(e, qp);
 }
 
 static void
@@ -158,6 +159,7 @@ uroce_qp_leave(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_qp_deactivate(e, qp);
 	uroce_acks_forget(e, qp);
 	uroce_requester_on(e, qp, UROCE_ON_STOP);
+	uroce_budget_leave(e, qp);
 	uroce_pacer_release(e, qp);
 	uroce_wheel_remove(&e->wheel, &uroce_requester_of(qp)->timer);
 	uroce_reorder_drop(e, qp);

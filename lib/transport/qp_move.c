@@ -31,6 +31,7 @@ move(struct uroce_qp *qp, struct uroce_engine *from, struct uroce_engine *to)
 	uroce_acks_leave(from, qp);
 	if (!uroce_recovery_move(from, to, qp))
 		uroce_requester_on(from, qp, UROCE_ON_MOVED);
+	uroce_budget_leave(from, qp);
 	uroce_pacer_move(from, to, qp);
 	uroce_reorder_move(from, to, qp);
 	move_timer(from, to, &uroce_requester_of(qp)->timer);

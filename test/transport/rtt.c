@@ -193,6 +193,43 @@ a_late_answer_after_a_probe(void **state)
 	peer_stop(&p);
 }
 
+/* A peer that was only slow acknowledges packets that were not retransmitted. Later probes wait as long as it was
+ * silent, for some time. */
+static void
+a_slow_peer_gets_more_time(void **state)
+{
+	const struct uroce_requester *req;
+	struct peer_packet out;
+	uint64_t start;
+	struct peer p;
+
+	(void)state;
+	peer_start(&p, NULL);
+	req = requester(&p);
+	for (uint32_t i = 0; i < 40; i++)
+		write_answered_after(&p, PEER_SQ_PSN + i, 1000);
+	assert_int_equal(req->probe_ns, UROCE_PROBE_MIN_NS);
+	for (uint64_t i = 0; i < 4; i++)
+		peer_post(&p, IBV_WR_RDMA_WRITE, 0, 8, i, 0);
+	for (uint32_t i = 40; i < 44; i++)
+		peer_expect(&p, UROCE_RC_WRITE_ONLY, PEER_SQ_PSN + i);
+	start = p.now_ns;
+	while (!peer_out(&p, &out))
+		peer_wait(&p);
+	assert_int_equal(out.psn, PEER_SQ_PSN + 40);
+	p.now_ns = start + 350000;
+	ack(&p, UNLIMITED, PEER_SQ_PSN + 43);
+	for (uint64_t i = 0; i < 4; i++)
+		peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, i);
+	assert_int_equal(req->probe_ns, 350000);
+	write_answered_after(&p, PEER_SQ_PSN + 44, 1000);
+	assert_int_equal(req->probe_ns, 350000);
+	p.now_ns += UROCE_PROBE_FORGET_NS;
+	write_answered_after(&p, PEER_SQ_PSN + 45, 1000);
+	assert_int_equal(req->probe_ns, UROCE_PROBE_MIN_NS);
+	peer_stop(&p);
+}
+
 /* @return the time until the next probe, which has this PSN */
 static uint64_t
 next_probe(struct peer *p, uint32_t psn)
@@ -300,6 +337,7 @@ UROCE_TESTS(rtt)
 		cmocka_unit_test(responses_are_measured),
 		cmocka_unit_test(an_unknown_peer_is_probed),
 		cmocka_unit_test(a_late_answer_after_a_probe),
+		cmocka_unit_test(a_slow_peer_gets_more_time),
 		cmocka_unit_test(the_backoff_stays_until_a_round_trip_is_measured),
 		cmocka_unit_test(a_leap_after_a_probe_proves_nothing),
 		cmocka_unit_test(when_there_are_no_probes),

@@ -40,19 +40,21 @@ struct uroce_requester {
 	uint64_t timeout_ns;		/* deadline of the transport timeout (R36) */
 	struct uroce_recovery *recovery;	/* recovery record; NULL: no packet is known to be missing */
 	uint32_t rtt_psn;		/* PSN of the packet whose round trip is being measured */
-	bool rtt_timed;			/* a round trip is being measured */
+	bool rtt_timed : 1;		/* a round trip is being measured */
+	bool credited : 1;		/* R30: the peer gives credits */
 	uint8_t peer;			/* enum uroce_peer_kind */
 	uint8_t probes;			/* probes since the last measured round trip */
-	bool credited;			/* R30: the peer gives credits */
+	uint8_t budget;			/* index of the engine's budget for the peer */
 	/* the hot part ends here */
 	uint64_t rtt_sent_ns;
 	uint32_t srtt_ns;		/* smoothed round trip; 0: none measured yet */
 	uint32_t rttvar_ns;		/* variation of the round trip */
 	uint32_t went_back;		/* PSNs before this one may have been sent more than once */
 	uint32_t lsn;			/* R30: number of the last message that has a credit */
+	uint16_t charged;		/* packets in flight that count in the budget */
 	uint8_t doubts;			/* consecutive answers that contradict `peer` */
-	bool marked;			/* the peer has identified itself as uroce, and understands ASKs */
-	bool parts;			/* READs were requested again in parts: any response may be LAST */
+	bool marked : 1;		/* the peer has identified itself as uroce, and understands ASKs */
+	bool parts : 1;			/* READs were requested again in parts: any response may be LAST */
 	uint32_t least_rtt_ns;		/* shortest round trip; 0: none measured yet */
 };
 

@@ -79,10 +79,16 @@ moved_on(struct uroce_engine *e, struct uroce_qp *qp, uint32_t from, uint32_t be
 	/* packets that were to be retransmitted have been answered: skip them */
 	if (uroce_psn_distance(req->unacked, from) > behind)
 		uroce_requester_on(e, qp, UROCE_ON_SKIP);
+	if (unlikely(qp->listed & UROCE_QP_SILENT))
+		uroce_peer_probe_ended(e, qp, uroce_psn_distance(req->unacked, from));
 	uroce_retry_arm(e, qp);
+	if (uroce_budget_counts(qp))
+		uroce_budget_answered(e, qp, uroce_psn_distance(req->unacked, from));
 	/* a WQE that is posted later rings the doorbell */
-	if (req->next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED) || req->recovery != NULL)
+	if (unlikely(req->recovery != NULL))
 		uroce_qp_activate(e, qp);
+	else if (req->next != __atomic_load_n(&qp->sq.tail, __ATOMIC_RELAXED))
+		uroce_qp_activate_requests(e, qp);
 }
 
 /*
@@ -346,8 +352,12 @@ response_placed(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_
 		return;
 	if (behind)
 		uroce_requester_on(e, qp, UROCE_ON_SKIP);
+	if (unlikely(qp->listed & UROCE_QP_SILENT))
+		uroce_peer_probe_ended(e, qp, 1);
 	uroce_retry_arm(e, qp);
-	uroce_qp_activate(e, qp);
+	if (uroce_budget_counts(qp))
+		uroce_budget_answered(e, qp, 1);
+	uroce_qp_activate_requests(e, qp);
 }
 
 /* Copy a response's payload to the memory of its WQE. On failure nothing is written. */

@@ -237,17 +237,73 @@ may_repeat(const struct uroce_qp *qp)
 	       sqe->psn_count - uroce_psn_distance(req->unacked, sqe->first_psn) <= UROCE_WINDOW_PACKETS;
 }
 
+/* The time of the last answer, at which the timer was started. */
+static uint64_t
+waits_since(const struct uroce_qp *qp)
+{
+	return uroce_requester_of(qp)->timeout_ns - (4096ull << qp->timeout);
+}
+
+uint32_t
+uroce_peer_silence(struct uroce_engine *e, const struct uroce_qp *qp)
+{
+	struct uroce_budget *b = uroce_budget_of(e, qp);
+
+	if (b->silence_ns != 0 && e->now_ns >= b->forget_ns)
+		b->silence_ns = 0;
+	return b->silence_ns;
+}
+
+/* Is the answer to a probe for a lost packet? Such an answer acknowledges one packet, a round trip after the probe. */
+static bool
+is_repair(struct uroce_engine *e, const struct uroce_qp *qp, uint32_t n)
+{
+	const struct uroce_requester *req = uroce_requester_of(qp);
+	uint64_t took_ns = e->now_ns - uroce_budget_of(e, qp)->probed_ns;
+
+	return n == 1 && took_ns >= req->srtt_ns / 2 && took_ns <= 2ull * req->srtt_ns + 4ull * req->rttvar_ns;
+}
+
+void
+uroce_peer_probe_ended(struct uroce_engine *e, struct uroce_qp *qp, uint32_t n)
+{
+	struct uroce_requester *req = uroce_requester_of(qp);
+	struct uroce_budget *b = uroce_budget_of(e, qp);
+	uint64_t silence_ns = RTE_MIN(e->now_ns - waits_since(qp), UROCE_PROBE_INITIAL_NS);
+
+	qp->listed &= ~UROCE_QP_SILENT;
+	if (is_repair(e, qp, n) || silence_ns < uroce_peer_silence(e, qp))
+		return;
+	b->silence_ns = (uint32_t)silence_ns;
+	b->forget_ns = e->now_ns + UROCE_PROBE_FORGET_NS;
+	req->probe_ns = RTE_MAX(req->probe_ns, b->silence_ns);
+}
+
+/* Has another QP sent a probe to this peer while this one waited? Then let it wait once more: probably the peer is only
+ * slow. */
+static bool
+is_probed(struct uroce_engine *e, const struct uroce_qp *qp)
+{
+	return uroce_requester_of(qp)->probes == 0 && uroce_budget_of(e, qp)->probed_ns > waits_since(qp);
+}
+
 void
 uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	struct uroce_requester *req = uroce_requester_of(qp);
-	struct uroce_recovery *rec = uroce_recovery_begin(e, qp);
+	const bool probed = is_probed(e, qp);
+	struct uroce_recovery *rec;
 
 	req->probes += req->probes < PROBE_MAX_SHIFT;
 	uroce_wheel_arm(&e->wheel, &req->timer,
 			RTE_MIN(e->now_ns + ((uint64_t)req->probe_ns << req->probes), req->timeout_ns));
+	qp->listed |= UROCE_QP_SILENT;
+	if (uroce_budget_counts(qp))
+		uroce_budget_update(e, qp);
+	rec = probed ? NULL : uroce_recovery_begin(e, qp);
 	if (rec == NULL)
 		return;
+	uroce_budget_of(e, qp)->probed_ns = e->now_ns;
 	uroce_count(e, UROCE_PROBES, 1);
 	uroce_qp_history_count(&qp->history, UROCE_QP_PROBES, 1);
 	uroce_trace_probe(qp->dev->index, qp->ibv.qp_num, req->unacked);

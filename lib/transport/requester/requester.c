@@ -22,6 +22,8 @@ uroce_requester_reset(struct uroce_qp *qp, uint32_t psn)
 	struct uroce_requester *req = uroce_requester_of(qp);
 
 	uroce_requester_on(qp->engine, qp, UROCE_ON_STOP);
+	uroce_budget_leave(qp->engine, qp);
+	req->budget = uroce_budget_choose(qp);
 	uroce_rtt_reset(qp);
 	uroce_window_reset(qp);
 	uroce_wheel_disarm(&req->timer);
@@ -417,11 +419,27 @@ prefetch_keys(const struct uroce_qp *qp, uint32_t i)
 	}
 }
 
+#define NOT_ASKED UINT32_MAX	/* uroce_budget_room() has not been called in this turn */
+
+/* Does the budget leave room for a packet of the WQE? Otherwise the turn is over. It counts only long payloads. */
+static inline bool
+has_budget(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_sqe *sqe, uint32_t *budget)
+{
+	if (sqe->length < UROCE_BUDGET_BYTES)
+		return true;
+	if (*budget == NOT_ASKED)
+		*budget = uroce_budget_room(e, qp);
+	if (likely(*budget != 0))
+		return true;
+	uroce_budget_wait(e, qp);
+	return false;
+}
+
 unsigned int
 uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **frames, unsigned int room)
 {
 	struct uroce_requester *req = uroce_requester_of(qp);
-	uint32_t window = uroce_window(req);
+	uint32_t window = uroce_window(req), budget = NOT_ASKED;
 	unsigned int n = 0;
 
 	if (unlikely(req->recovery != NULL)) {
@@ -453,6 +471,8 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 				break;
 			continue;
 		}
+		if (!has_budget(e, qp, sqe, &budget))
+			break;
 		if (req->offset == 0) {
 			if (!start_wqe(e, qp, sqe, outstanding))
 				break;
@@ -463,7 +483,7 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 			ret = rd_atomic_request(e, qp, sqe, psns, &frames[n]);
 			n += ret == 0;
 		} else {
-			burst = uroce_requester_burst(qp, sqe, window - RTE_MIN(window, outstanding), room - n);
+			burst = uroce_requester_burst(qp, sqe, RTE_MIN(window - outstanding, budget), room - n);
 			ret = data_packets(e, qp, sqe, burst, &frames[n]);
 			psns = (uint32_t)ret;
 			if (likely(ret > 0)) {
@@ -477,6 +497,10 @@ uroce_requester_send(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbu
 			break;
 		}
 		advance(e, qp, sqe, psns);
+		if (budget != NOT_ASKED)
+			budget -= RTE_MIN(budget, psns);
 	}
+	if (budget != NOT_ASKED || unlikely(qp->listed & UROCE_QP_GRANTED))
+		uroce_budget_sent(e, qp);
 	return n;
 }

@@ -12,6 +12,7 @@
  *	peer_probe.c	finds out whether the peer keeps out-of-order packets; sends probes before the transport timeout
  *	rtt.c		measures round trips, and derives the probe timer
  *	window.c	adapts the window to the round trip
+ *	budget.c	limits the packets in flight to a peer, of all QPs together
  *	placement.c	builds FLUSH and ATOMIC_WRITE requests
  *	local.c		executes send WQEs without packets: binds and local invalidations
  */
@@ -124,6 +125,10 @@ bool uroce_peer_probe_nak(struct uroce_engine *e, struct uroce_qp *qp, uint32_t 
 bool uroce_peer_probe_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t psn, enum uroce_answer answer);
 /** The probe timer has fired: send a probe. */
 void uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp);
+/** After a probe, the peer has answered n more PSNs. Was it only slow? Then later probes have to wait longer. */
+void uroce_peer_probe_ended(struct uroce_engine *e, struct uroce_qp *qp, uint32_t n);
+/** @return the longest time for which the peer was silent lately, although it had lost nothing; 0: none */
+uint32_t uroce_peer_silence(struct uroce_engine *e, const struct uroce_qp *qp);
 
 /* sack.c */
 int uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
@@ -147,6 +152,30 @@ void uroce_window_reset(struct uroce_qp *qp);
 void uroce_window_measured(struct uroce_qp *qp, uint32_t rtt_ns);
 /** The class of the peer has become UROCE_PEER_PLAIN: it drops all that follows a lost packet. */
 void uroce_window_limit(struct uroce_qp *qp);
+
+/* budget.c */
+void uroce_budgets_init(struct uroce_engine *e);
+/** @return the index of the budget for the QP's peer */
+uint8_t uroce_budget_choose(const struct uroce_qp *qp);
+/** @return the number of packets with long payloads that the QP may send in this turn; 0: call uroce_budget_wait() */
+uint32_t uroce_budget_room(struct uroce_engine *e, struct uroce_qp *qp);
+/** End the QP's turn. The budget gives it another one when there is room. */
+void uroce_budget_wait(struct uroce_engine *e, struct uroce_qp *qp);
+/** The QP's turn is over, in which uroce_budget_room() was called, or which the budget has granted. */
+void uroce_budget_sent(struct uroce_engine *e, struct uroce_qp *qp);
+/** n more PSNs of the QP have been answered. */
+void uroce_budget_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t n);
+/** The QP has gone back, or its peer is silent. */
+void uroce_budget_update(struct uroce_engine *e, struct uroce_qp *qp);
+/** The QP stops sending, or moves to another engine. */
+void uroce_budget_leave(struct uroce_engine *e, struct uroce_qp *qp);
+
+/** @return whether packets of the QP count in its budget, or will when the peer answers */
+static inline bool
+uroce_budget_counts(const struct uroce_qp *qp)
+{
+	return (qp->listed & UROCE_QP_BULK) != 0;
+}
 
 /** @return the number of PSNs that may be in flight */
 static inline uint32_t

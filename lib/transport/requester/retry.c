@@ -89,6 +89,8 @@ uroce_requester_on(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_reque
 	RTE_ASSERT(uroce_requester_recovers(next) == (req->recovery != NULL));
 	if (step->actions & UROCE_DO_BACK)
 		seek(qp);
+	if (uroce_budget_counts(qp))
+		uroce_budget_update(e, qp);
 	if (step->actions & UROCE_DO_ARM)
 		uroce_retry_arm(e, qp);
 	if (step->actions & UROCE_DO_TURN)

@@ -45,4 +45,6 @@ uroce_rtt_measured(struct uroce_engine *e, struct uroce_qp *qp)
 	uroce_window_measured(qp, rtt);
 	req->probe_ns = (uint32_t)RTE_MIN(RTE_MAX(2ull * req->srtt_ns + 4ull * req->rttvar_ns, UROCE_PROBE_MIN_NS),
 					  (uint64_t)UINT32_MAX);
+	/* a slow peer is not a loss */
+	req->probe_ns = RTE_MAX(req->probe_ns, uroce_peer_silence(e, qp));
 }

@@ -10,6 +10,7 @@
 #include "uroce_config.h"
 
 #define GROW_PART 4	/* grow while a round trip is longer than the shortest by at most this part */
+#define FORGET_PART 1024	/* each longer round trip raises the shortest one by this part of the difference */
 #define SHRINK	  2	/* shrink when the last and the smoothed round trip are longer than this times the shortest */
 
 static uint8_t
@@ -61,6 +62,8 @@ uroce_window_measured(struct uroce_qp *qp, uint32_t rtt_ns)
 		return;
 	if (req->least_rtt_ns == 0 || rtt_ns < req->least_rtt_ns)
 		req->least_rtt_ns = rtt_ns;
+	else	/* the path may have become longer */
+		req->least_rtt_ns += (rtt_ns - req->least_rtt_ns + FORGET_PART - 1) / FORGET_PART;
 	if (RTE_MIN(rtt_ns, req->srtt_ns) / SHRINK > req->least_rtt_ns && req->log2_window > initial(qp))
 		req->log2_window--;
 	else if (rtt_ns - req->least_rtt_ns <= req->least_rtt_ns / GROW_PART && may_grow(qp) && is_full(req))

@@ -170,8 +170,13 @@ uroce_wq_has_room(struct uroce_wq *wq, uint32_t tail)
 /* Flags: the places where a QP's engine lists it. */
 enum uroce_qp_listed {
 	UROCE_QP_ACTIVE = 1,		/* in the active list */
-	UROCE_QP_LATER = 8,		/* in the list of the next round */
 	UROCE_QP_RATED = 2,		/* congestion control paces it */
+	UROCE_QP_WAITING = 4,		/* in the list of the QPs that wait for their budget */
+	UROCE_QP_LATER = 8,		/* in the list of the next round */
+	/* of the budget (lib/transport/requester/budget.c) */
+	UROCE_QP_GRANTED = 16,		/* it has waited, and may send in its next turn */
+	UROCE_QP_BULK = 32,		/* its packets count */
+	UROCE_QP_SILENT = 64,		/* they do not count until the peer answers again */
 };
 
 /* Work requests that are being built (wr.c). Under sq.lock, from wr_start to wr_complete or wr_abort. */
