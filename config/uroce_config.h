@@ -90,6 +90,7 @@
 #define UROCE_TX_INLINE_BYTES 256		/* largest payload that shares the header's mbuf */
 #define UROCE_ZERO_COPY_SEGS 4		/* most external mbufs of a payload */
 #define UROCE_MBUF_AHEAD 24		/* prefetch distance of mbufs, in allocations */
+#define UROCE_MBUF_AHEAD_HEADERS 80	/* bytes of headers and ICRC that a prefetch of an mbuf assumes */
 #define UROCE_RUN_PACKETS 2		/* least middle packets of a message that are built in bulk */
 #define UROCE_RUN_AHEAD 4		/* bulk build: prefetch distance of mbufs, in packets */
 #define UROCE_ZERO_COPY_BYTES 1024	/* least payload that is sent as external mbufs */

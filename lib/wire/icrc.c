@@ -274,12 +274,14 @@ frame_crc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint
 uint32_t
 uroce_icrc_plain(const uint8_t *ip, uint32_t l3_bytes, uint32_t covered_bytes)
 {
-	uint32_t head = RTE_MIN(covered_bytes, (uint32_t)UROCE_ICRC_COPY_BYTES), zeros = -head % VEC_BYTES, crc;
+	const bool small = covered_bytes <= UROCE_ICRC_COPY_BYTES;
+	const uint32_t head = small ? covered_bytes : l3_bytes + (uint32_t)MASKED_BYTES, zeros = -head % VEC_BYTES;
 	const struct icrc_mask *mask = mask_of(ip, l3_bytes);
 
 	RTE_ASSERT(mask != NULL && head >= l3_bytes + MASKED_BYTES && zeros <= sizeof(struct rte_ether_hdr));
-	crc = head_crc(mask, ip, head, zeros);
-	return likely(covered_bytes == head) ? crc : uroce_crc(crc, ip + head, covered_bytes - head);
+	if (small)
+		return head_crc(mask, ip, head, zeros);
+	return uroce_crc(head_crc_remembered(mask, ip, head, zeros), ip + head, covered_bytes - head);
 }
 
 uint32_t

@@ -20,7 +20,7 @@
 static __rte_noinline struct rte_mbuf *
 begin(struct rte_mempool *pool, const struct uroce_qp *qp, const struct uroce_packet_desc *d, bool chained)
 {
-	struct rte_mbuf *m = uroce_mbuf_alloc(pool, chained);
+	struct rte_mbuf *m = uroce_mbuf_alloc(pool, chained, chained ? 1 : uroce_mbuf_lines(d->slice->length));
 	uint8_t *end;
 
 	if (unlikely(m == NULL))
@@ -68,7 +68,7 @@ build_copied(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 static int
 append(struct uroce_engine *e, struct rte_mbuf *head, struct rte_mbuf **tail)
 {
-	struct rte_mbuf *m = uroce_mbuf_alloc(e->header_pool, true);
+	struct rte_mbuf *m = uroce_mbuf_alloc(e->header_pool, true, 1);
 
 	if (unlikely(m == NULL))
 		return -ENOBUFS;
@@ -134,7 +134,7 @@ build_slice(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroc
 {
 	int ret = -ENOTSUP;
 
-	if (d->slice->length >= UROCE_ZERO_COPY_BYTES && d->path->multi_seg && !d->slice->copy)
+	if (!uroce_packet_copies(d->path, d->slice))
 		ret = build_attached(e, qp, d, out);
 	return ret == -ENOTSUP ? build_copied(e, qp, d, out) : ret;
 }

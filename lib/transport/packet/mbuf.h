@@ -32,10 +32,19 @@ uroce_prefetch_to_write(const uint8_t *line)
 #endif
 }
 
+/* Data lines that a packet of so many payload bytes fills, with the headers of a WRITE over IPv4; at most those of a
+ * header mbuf. */
+static inline unsigned int
+uroce_mbuf_lines(uint32_t payload_bytes)
+{
+	return 1 + (UROCE_MBUF_AHEAD_HEADERS + RTE_MIN(payload_bytes, (uint32_t)UROCE_TX_INLINE_BYTES)) /
+		   RTE_CACHE_LINE_SIZE;
+}
+
 /* Prefetch the mbuf of the allocation UROCE_MBUF_AHEAD later, which another core may have used last. This reads the
  * mempool's cache without changing it. */
 static inline void
-uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained)
+uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained, unsigned int lines)
 {
 	const struct rte_mempool_cache *cache = rte_mempool_default_cache(pool, rte_lcore_id());
 	const uint8_t *later;
@@ -44,13 +53,12 @@ uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained)
 		return;
 	later = cache->objs[cache->len - 1 - UROCE_MBUF_AHEAD];
 	uroce_prefetch_to_write(later);
-	uroce_prefetch_to_write(later + UROCE_ENGINE_DATA_OFFSET);
 	if (chained) {
 		uroce_prefetch_to_write(later + RTE_CACHE_LINE_SIZE);
 		uroce_prefetch_to_write(later + sizeof(struct rte_mbuf));
-	} else {
-		uroce_prefetch_to_write(later + UROCE_ENGINE_DATA_OFFSET + RTE_CACHE_LINE_SIZE);
 	}
+	for (unsigned int i = 0; i < lines; i++)
+		uroce_prefetch_to_write(later + UROCE_ENGINE_DATA_OFFSET + i * RTE_CACHE_LINE_SIZE);
 }
 
 /* As rte_pktmbuf_reset(), but without a store to the mbuf's second cache line: `next` is NULL already in a pool's mbuf,
@@ -66,12 +74,13 @@ uroce_mbuf_reset(struct rte_mbuf *m)
 	m->vlan_tci = 0;
 }
 
+/* @param chained	it will be the head or a further segment of a chain. @param lines	data lines to prefetch */
 static inline struct rte_mbuf *
-uroce_mbuf_alloc(struct rte_mempool *pool, bool chained)
+uroce_mbuf_alloc(struct rte_mempool *pool, bool chained, unsigned int lines)
 {
 	struct rte_mbuf *m;
 
-	uroce_mbuf_fetch_ahead(pool, chained);
+	uroce_mbuf_fetch_ahead(pool, chained, lines);
 	m = rte_mbuf_raw_alloc(pool);
 	if (unlikely(m == NULL))
 		return NULL;

@@ -48,6 +48,13 @@ struct uroce_packet_desc {
 	rte_be32_t imm;				/* ImmDt, IETH or FETH */
 };
 
+/** @return true: the payload is copied; false: it is attached, if DPDK knows its memory */
+static inline bool
+uroce_packet_copies(const struct uroce_path *path, const struct uroce_slice *slice)
+{
+	return slice->length < UROCE_ZERO_COPY_BYTES || !path->multi_seg || slice->copy;
+}
+
 /**
  * Build packets. One packet may have any description. Several packets have consecutive PSNs, each carries the next
  * slice->length bytes, and none has AckReq or extension headers.

@@ -120,8 +120,7 @@ fits(const struct uroce_packet_desc *d, unsigned int n)
 {
 	const struct uroce_slice *s = d->slice;
 
-	return n >= UROCE_RUN_PACKETS && s != NULL && s->num_sge == 1 && !s->copy &&
-	       s->length >= UROCE_ZERO_COPY_BYTES && d->path->multi_seg &&
+	return n >= UROCE_RUN_PACKETS && s != NULL && s->num_sge == 1 && !uroce_packet_copies(d->path, s) &&
 	       uroce_opcodes[d->bth.opcode].header_bytes == sizeof(struct uroce_bth) &&
 	       (d->bth.ack & UROCE_BTH_ACKREQ) == 0;
 }

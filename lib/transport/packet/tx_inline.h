@@ -121,7 +121,7 @@ uroce_packet_build_inline(struct uroce_engine *e, const struct uroce_qp *qp, con
 {
 	const struct uroce_template *t = &d->path->headers;
 	const uint32_t pad = -d->length & 3;
-	struct rte_mbuf *m = uroce_mbuf_alloc(uroce_pool_for(e, d->length), false);
+	struct rte_mbuf *m = uroce_mbuf_alloc(uroce_pool_for(e, d->length), false, uroce_mbuf_lines(d->length));
 	uint8_t *start, *end;
 	rte_le32_t icrc;
 

@@ -176,27 +176,43 @@ describe(const struct uroce_qp *qp, const struct uroce_sqe *sqe, bool ack_req, s
 		d->bth.flags = UROCE_BTH_SE;
 }
 
+/* @return a payload that is copied and is in one piece; NULL: it is not, or its key is invalid */
+static __rte_always_inline const uint8_t *
+one_piece(const struct uroce_qp *qp, const struct uroce_slice *slice)
+{
+	const struct uroce_mr_key *key;
+	uint64_t addr;
+
+	if (slice->num_sge != 1 || slice->length == 0 || !uroce_packet_copies(&qp->path, slice))
+		return NULL;
+	addr = slice->sge->addr + slice->offset;
+	key = uroce_key_lookup(&qp->dev->mrs, slice->sge->lkey, qp->sq.pd, &qp->windows, addr, slice->length, 0);
+	return likely(key != NULL) ? uroce_mr_va(key, addr) : NULL;
+}
+
 static __rte_always_inline int
 data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sqe *sqe, struct uroce_burst burst,
 	     struct rte_mbuf **frames)
 {
 	const uint32_t done = uroce_requester_of(qp)->offset * qp->mtu_bytes;
-	const uint32_t length = RTE_MIN(sqe->length - done, qp->mtu_bytes);
+	const struct uroce_slice slice = {
+		.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done,
+		.length = RTE_MIN(sqe->length - done, qp->mtu_bytes),
+		/* a UC WQE completes at once, and then the application may change the memory */
+		.copy = qp->transport == UROCE_TRANSPORT_UC,
+	};
+	const uint8_t *bytes = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge + done
+							    : one_piece(qp, &slice);
 	int n;
 
-	if (sqe->flags & IBV_SEND_INLINE) {
-		struct uroce_packet_desc d;
+	if (bytes != NULL) {
+		struct uroce_packet_desc d;	/* stays in registers */
 
 		describe(qp, sqe, burst.ack_req, &d);
-		d.bytes = (const uint8_t *)sqe->sge + done;
-		d.length = length;
+		d.bytes = bytes;
+		d.length = slice.length;
 		n = uroce_packet_build_inline(e, qp, &d, frames);
 	} else {
-		const struct uroce_slice slice = {
-			.sge = sqe->sge, .num_sge = sqe->num_sge, .offset = done, .length = length,
-			/* a UC WQE completes at once, and then the application may change the memory */
-			.copy = qp->transport == UROCE_TRANSPORT_UC,
-		};
 		struct uroce_packet_desc d;
 
 		describe(qp, sqe, burst.ack_req, &d);
@@ -204,7 +220,7 @@ data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 		n = uroce_packets_build(e, qp, &d, frames, burst.count);
 	}
 	if (likely(n > 0))
-		uroce_count(e, UROCE_SENT_BYTES, (uint64_t)n * length);
+		uroce_count(e, UROCE_SENT_BYTES, (uint64_t)n * slice.length);
 	return n;
 }
 
