@@ -6,7 +6,7 @@
  * a target that answers requests, and an initiator that sends them, over queue i of one port.
  *
  *	cc -o reactors reactors.c $(pkg-config --static --cflags --libs uroce)
- *	./reactors --no-huge --no-pci -l 0,1 --vdev net_ring0
+ *	./reactors --no-huge -m 128 --no-pci -l 0,1 --vdev net_ring0
  */
 
 #include <inttypes.h>
@@ -240,7 +240,7 @@ device_open(void)
 	device = uroce_open_port(0, &conf, workers, nb_reactors);
 	check(device != NULL && uroce_add_address(device, "10.0.0.1/24") == 0 &&
 		      uroce_query_gid(device, 1, 1, &gid) == 0,
-	      "open port 0: give EAL a port, such as --vdev net_ring0");
+	      "open port 0: see the messages above; EAL needs a port, such as --vdev net_ring0, and enough memory (-m)");
 	pd = uroce_alloc_pd(device);
 	check(pd != NULL, "create a protection domain");
 }
