@@ -226,6 +226,19 @@ main(int argc, char **argv)
 	char error[512];
 	int status;
 
+	for (int i = 1; i < nb_eal; i++) {
+		if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+			printf("%s", uroce_app_usage);
+			return STATUS_OK;
+		}
+		if (strcmp(argv[i], "--version") == 0) { /* EAL has no --version */
+			printf("%s " UROCE_VERSION "\n", uroce_app_name);
+			return STATUS_OK;
+		}
+	}
+	if (argc > 1 && nb_eal == argc)
+		return usage_error("the arguments have no --, which separates EAL's from this program's, e.g. "
+				   "uroce-nvmf --no-pci -- --addr 10.0.0.1/24 --namespace FILE: see --help");
 	if (uroce_nvmf_options_parse(&options, nb_eal < argc ? argc - nb_eal : 1, argv + RTE_MIN(nb_eal, argc - 1), error,
 				     sizeof(error)) != 0)
 		return usage_error(error);
