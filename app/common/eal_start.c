@@ -168,13 +168,14 @@ uroce_app_eal_no_port(void)
 	if (device_arg == NULL) {
 		snprintf(text, sizeof(text),
 			 "no DPDK port: give EAL one, e.g. --vdev=net_af_packet0,iface=NAME or a PCI device with "
-			 "-a, or %s to run both ends in this process",
-			 uroce_app_both_ends);
+			 "-a%s%s%s",
+			 uroce_app_both_ends[0] != '\0' ? ", or " : "", uroce_app_both_ends,
+			 uroce_app_both_ends[0] != '\0' ? " to run both ends in this process" : "");
 		return text;
 	}
 	snprintf(text, sizeof(text),
-		 "EAL has created no port of %s: see its messages above; check that the device exists and is free",
-		 device_arg);
+		 "EAL has created no port of %s: see its messages above; check that the device exists and is free%s",
+		 device_arg, geteuid() != 0 ? ", and run as root, which most devices need" : "");
 	return text;
 }
 

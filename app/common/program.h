@@ -9,6 +9,6 @@
 
 extern const char uroce_app_name[];	/* "uroce-perf" */
 extern const char uroce_app_usage[];	/* the text of --help */
-extern const char uroce_app_both_ends[];	/* how to run both ends in one process: "leave … out" */
+extern const char uroce_app_both_ends[];	/* how to run both ends in one process: "leave … out"; or "" */
 
 #endif /* UROCE_APP_PROGRAM_H */
