@@ -34,11 +34,11 @@ def discover(b):
 def admin(b):
     """nvme-cli reads all that the controller tells of itself."""
     b.connect()
-    for command, word in (('id-ctrl', 'uroce NVMe-oF target'), ('id-ns %s -n 1', 'lbaf  0'), ('ns-descs %s -n 1', 'nguid'),
+    for command, word in (('id-ctrl %s', 'uroce NVMe-oF target'), ('id-ns %s -n 1', 'lbaf  0'), ('ns-descs %s -n 1', 'nguid'),
                           ('list-ns %s', '0x1'), ('smart-log %s', 'available_spare'), ('error-log %s', 'Entries'),
-                          ('fw-log %s', 'frs1'), ('effects-log %s', ''), ('get-feature %s -f 6', 'Current value'),
+                          ('fw-log %s', 'frs1'), ('effects-log /dev/nvme0', ''), ('get-feature %s -f 6', 'Current value'),
                           ('get-feature %s -f 7', 'Current value'), ('flush %s -n 1', 'success')):
-        command = 'nvme ' + (command if '%s' in command else command + ' %s') % DISK
+        command = 'nvme ' + command.replace('%s', DISK)
         out = b.sh(command)
         if word.lower() not in out.lower():
             raise Failure('%s prints no "%s": %s' % (command, word, out[:500]))
