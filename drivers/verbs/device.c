@@ -18,6 +18,7 @@
 #include "plt_hook.h"
 #include "port/driven.h"
 #include "uroce.h"
+#include "verbs/qp/wr.h"
 
 #define DPDK_DRIVER "librte_"
 
@@ -92,18 +93,7 @@ ibv_get_device_guid(struct ibv_device *device)
 	return context != NULL && uroce_query_device(context, &attr) == 0 ? attr.node_guid : 0;
 }
 
-/* ibv_create_qp_ex(3) is inline and calls this function through the context's operations. */
-static struct ibv_qp *
-create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
-{
-	struct ibv_qp *qp = uroce_create_qp_ex(context, attr);
-
-	if (qp == NULL && errno == EOPNOTSUPP)
-		uroce_complain_qp_type(attr->qp_type);
-	return qp;
-}
-
-/* With several workers: the thread that polls a QP's CQ gets the QP. */
+/* With several workers, the thread that polls a QP's CQ gets the QP, before it posts. */
 static int
 post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
@@ -116,6 +106,27 @@ post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr
 {
 	uroce_driven_settle(qp);
 	return uroce_post_recv(qp, wr, bad_wr);
+}
+
+static void
+wr_start(struct ibv_qp_ex *qp)
+{
+	uroce_driven_settle(&qp->qp_base);
+	uroce_wr_start(qp);
+}
+
+/* ibv_create_qp_ex(3) is inline and calls this function through the context's operations. */
+static struct ibv_qp *
+create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = uroce_create_qp_ex(context, attr);
+	struct ibv_qp_ex *ex = qp != NULL ? uroce_qp_to_qp_ex(qp) : NULL;
+
+	if (qp == NULL && errno == EOPNOTSUPP)
+		uroce_complain_qp_type(attr->qp_type);
+	if (ex != NULL && context->num_comp_vectors > 1)
+		ex->wr_start = wr_start;
+	return qp;
 }
 
 struct ibv_context *

@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 #include "private.h"
 #include "process.h"
 #include "sysfs/sysfs.h"
+#include "uroce.h"
 #include "uroce_config.h"
 
 #define EAL PROCESS_EAL " --vdev=net_null0 --vdev=net_null1"
@@ -209,6 +211,42 @@ connected(void)
 	return ibv_close_device(context);
 }
 
+static void *
+poll_in_vain(void *arg)
+{
+	struct ibv_qp_ex *qp = arg;
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i <= UROCE_SETTLE_POLLS; i++)
+		ibv_poll_cq(qp->qp_base.send_cq, 1, &wc);
+	ibv_wr_start(qp);
+	ibv_wr_abort(qp);
+	return NULL;
+}
+
+/* With several workers, the thread that polls a QP's CQ gets the QP before it builds its first request. */
+static int
+moved(void)
+{
+	struct ibv_context *context;
+	struct ibv_cq *cq;
+	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 4, .max_send_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .send_ops_flags = IBV_QP_EX_WITH_SEND };
+	struct uroce_worker *before;
+	struct ibv_qp *qp;
+	pthread_t thread;
+
+	CHECK(setenv("UROCE_WORKERS", "2", 1) == 0 && (context = open_at(0)) != NULL && context->num_comp_vectors == 2);
+	CHECK((cq = ibv_create_cq(context, 8, NULL, NULL, 0)) != NULL && (init.pd = ibv_alloc_pd(context)) != NULL);
+	init.send_cq = cq;
+	init.recv_cq = cq;
+	CHECK((qp = ibv_create_qp_ex(context, &init)) != NULL && (before = uroce_qp_worker(qp)) != NULL);
+	CHECK(pthread_create(&thread, NULL, poll_in_vain, ibv_qp_to_qp_ex(qp)) == 0 && pthread_join(thread, NULL) == 0);
+	CHECK(uroce_qp_worker(qp) != before);
+	CHECK(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(init.pd) == 0);
+	return ibv_close_device(context);
+}
+
 static void
 test_list(void **state)
 {
@@ -228,6 +266,7 @@ test_objects(void **state)
 	process_run(EAL, ADDRESSES, made, said);
 	process_run(EAL, ADDRESSES, addressed, said);
 	process_run(EAL, ADDRESSES, connected, said);
+	process_run(EAL, ADDRESSES, moved, said);
 }
 
 /* Calls that need no device. */

@@ -367,8 +367,8 @@ wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 
 /* ---- begin and end ---- */
 
-static void
-wr_start(struct ibv_qp_ex *ex)
+void
+uroce_wr_start(struct ibv_qp_ex *ex)
 {
 	struct uroce_qp *qp = uroce_qp_of(&ex->qp_base);
 
@@ -502,7 +502,7 @@ uroce_wr_init(struct uroce_qp *qp, uint64_t send_ops)
 	struct ibv_qp_ex *ex = &qp->ex;
 
 	init_ops(ex, send_ops);
-	ex->wr_start = wr_start;
+	ex->wr_start = uroce_wr_start;
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
 	ex->wr_set_sge = wr_set_sge;
