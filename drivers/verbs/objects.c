@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <infiniband/verbs.h>
 #include <rte_common.h>
@@ -18,6 +19,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 #include "verbs/address/path.h"
+#include "verbs/cq/cq.h"
 
 CALL(struct ibv_pd *, alloc_pd, (struct ibv_context *c), (c))
 CALL(int, dealloc_pd, (struct ibv_pd *pd), (pd))
@@ -107,8 +109,13 @@ ibv_create_cq(struct ibv_context *c, int cqe, void *cq_context, struct ibv_comp_
 int
 ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-	uroce_progress_wait(channel->fd);
-	return uroce_get_cq_event(channel, cq, cq_context);
+	struct uroce_event_taker taker;
+
+	if (!uroce_progress_wait(&uroce_comp_channel_of(channel)->events, &taker))
+		return uroce_get_cq_event(channel, cq, cq_context);
+	memcpy(cq, taker.record, sizeof(*cq));
+	*cq_context = (*cq)->cq_context;
+	return 0;
 }
 
 /* Calls whose names do not begin with ibv_. */

@@ -19,15 +19,13 @@
 #include "uroce_config.h"
 #include "base/event_queue.h"
 
-#define RECORD_BYTES_MAX 16
-
 int
 uroce_event_queue_init(struct uroce_event_queue *q, uint32_t record_bytes,
 		       struct uroce_event_refs *(*refs_of)(const void *record))
 {
 	int fds[2];
 
-	RTE_VERIFY(record_bytes <= RECORD_BYTES_MAX);
+	RTE_VERIFY(record_bytes <= UROCE_EVENT_BYTES_MAX);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
 		return -errno;
 	*q = (struct uroce_event_queue){
@@ -62,6 +60,7 @@ send_record(struct uroce_event_queue *q, const void *record)
 		n = syscall(SYS_sendto, q->write_fd, record, (size_t)q->record_bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
 			    NULL, 0);
 	while (n < 0 && errno == EINTR);
+	q->in_socket += n == (ssize_t)q->record_bytes;
 	return n == (ssize_t)q->record_bytes;
 }
 
@@ -120,6 +119,16 @@ backlog_flush(struct uroce_event_queue *q)
 	}
 }
 
+static void
+give(struct uroce_event_queue *q, const void *record, struct uroce_event_refs *refs)
+{
+	memcpy(q->taker->record, record, q->record_bytes);
+	__atomic_store_n(&q->taker->has_record, true, __ATOMIC_RELAXED); /* the taker then takes the lock */
+	q->taker = NULL;
+	if (refs != NULL)
+		refs->reported++;
+}
+
 int
 uroce_event_queue_put(struct uroce_event_queue *q, const void *record)
 {
@@ -127,6 +136,11 @@ uroce_event_queue_put(struct uroce_event_queue *q, const void *record)
 	int ret = 0;
 
 	pthread_mutex_lock(&q->lock);
+	if (q->taker != NULL) {
+		give(q, record, refs);
+		pthread_mutex_unlock(&q->lock);
+		return 0;
+	}
 	/* a record must not overtake the backlog */
 	if (q->backlog_head != q->backlog_tail || !send_record(q, record))
 		ret = backlog_add(q, record);
@@ -148,6 +162,7 @@ uroce_event_queue_get(struct uroce_event_queue *q, void *record)
 	/* The object counts the record as queued until here, so that a purge of the object waits. */
 	refs = q->refs_of(record);
 	pthread_mutex_lock(&q->lock);
+	q->in_socket--;
 	if (refs != NULL) {
 		refs->queued--;
 		refs->reported++;
@@ -156,6 +171,33 @@ uroce_event_queue_get(struct uroce_event_queue *q, void *record)
 	backlog_flush(q);
 	pthread_mutex_unlock(&q->lock);
 	return 0;
+}
+
+bool
+uroce_event_queue_offer(struct uroce_event_queue *q, struct uroce_event_taker *taker)
+{
+	bool is_first;
+
+	taker->has_record = false;
+	pthread_mutex_lock(&q->lock);
+	is_first = q->taker == NULL && q->in_socket == 0 && q->backlog_head == q->backlog_tail;
+	if (is_first)
+		q->taker = taker;
+	pthread_mutex_unlock(&q->lock);
+	return is_first;
+}
+
+bool
+uroce_event_queue_withdraw(struct uroce_event_queue *q, struct uroce_event_taker *taker)
+{
+	bool has_record;
+
+	pthread_mutex_lock(&q->lock);
+	if (q->taker == taker)
+		q->taker = NULL;
+	has_record = taker->has_record;
+	pthread_mutex_unlock(&q->lock);
+	return has_record;
 }
 
 /* Put a record into the new backlog, unless it belongs to the object that is destroyed. */
@@ -172,7 +214,7 @@ keep_record(struct uroce_event_queue *q, const void *record, const struct uroce_
 static void
 drain(struct uroce_event_queue *q, const struct uroce_event_refs *leaving)
 {
-	uint8_t record[RECORD_BYTES_MAX];
+	uint8_t record[UROCE_EVENT_BYTES_MAX];
 	uint8_t *old = q->backlog;
 	uint32_t head = q->backlog_head;
 	uint32_t tail = q->backlog_tail;
@@ -181,8 +223,10 @@ drain(struct uroce_event_queue *q, const struct uroce_event_refs *leaving)
 	q->backlog_head = 0;
 	q->backlog_tail = 0;
 	q->backlog_room = 0;
-	while (recv(q->fd, record, q->record_bytes, MSG_DONTWAIT) == (ssize_t)q->record_bytes)
+	while (recv(q->fd, record, q->record_bytes, MSG_DONTWAIT) == (ssize_t)q->record_bytes) {
+		q->in_socket--;
 		keep_record(q, record, leaving);
+	}
 	for (uint32_t i = head; i != tail; i++)
 		keep_record(q, old + (size_t)i * q->record_bytes, leaving);
 	free(old);

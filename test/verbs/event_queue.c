@@ -122,6 +122,39 @@ test_nonblocking(void **state)
 	assert_int_equal(uroce_event_queue_get(&q, &r), -EAGAIN);
 }
 
+/* The next event goes to the thread that polls for it, if it is the first to poll and no event waits in the socket. */
+static void
+test_taker(void **state)
+{
+	struct uroce_event_taker taker, second;
+	struct uroce_event_refs a = { 0 };
+	struct record r;
+
+	put(&a, 1);
+	assert_false(uroce_event_queue_offer(&q, &taker));
+	assert_false(uroce_event_queue_withdraw(&q, &taker));
+	expect(&a, 1);
+	assert_true(uroce_event_queue_offer(&q, &taker));
+	assert_false(uroce_event_queue_offer(&q, &second));
+	assert_false(uroce_event_queue_withdraw(&q, &second));
+	put(&a, 2);
+	assert_true(taker.has_record);
+	assert_false(readable());
+	assert_true(uroce_event_queue_withdraw(&q, &taker));
+	memcpy(&r, taker.record, sizeof(r));
+	assert_ptr_equal(r.owner, &a);
+	assert_int_equal(r.number, 2);
+	assert_int_equal(a.queued, 0);
+	assert_int_equal(a.reported, 2);
+	assert_true(uroce_event_queue_offer(&q, &taker));
+	assert_false(uroce_event_queue_withdraw(&q, &taker));
+	put(&a, 3);
+	assert_true(readable());
+	assert_int_equal(uroce_event_queue_purge(&q, &a), 2);
+	assert_true(uroce_event_queue_offer(&q, &taker)); /* a purge counts what it removes */
+	assert_false(uroce_event_queue_withdraw(&q, &taker));
+}
+
 /* Many more events than a socket holds; the queue is read in part and written again, and stays in order. */
 static void
 test_none_lost(void **state)
@@ -328,6 +361,7 @@ UROCE_TESTS(event_queue)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order_and_readiness, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonblocking, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_taker, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_none_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order_behind_backlog, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),

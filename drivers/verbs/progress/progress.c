@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "progress/backoff.h"
 #include "progress/polling.h"
 #include "base/clock.h"
+#include "base/event_queue.h"
 #include "port/worker/tx_kick.h"
 #include "port/driven.h"
 #include "port/worker/borrowed_lcore.h"
@@ -42,6 +44,9 @@ static struct {
 	uint64_t busy_ns;
 	struct uroce_cpu_load crowd;
 	uint32_t waits[UROCE_MAX_WORKERS];	/* atomic: calls of uroce_progress_wait() for this worker */
+	struct visits {		/* atomic: by threads that poll this worker in uroce_progress_wait() */
+		uint32_t begun, ended;
+	} visits[UROCE_MAX_WORKERS];
 	/* release: LEAVES and STOPS are set by the thread that ends the process, the others by progress threads */
 	enum end { STAYS, LEAVES, HAS_HUNG_UP, HAS_LEFT, STOPS, HAS_STOPPED } end;
 	unsigned int running;	/* atomic: threads that have not seen STOPS */
@@ -62,6 +67,9 @@ struct seen {
 	uint64_t rounds;	/* including the thread's own ones */
 	const uint32_t *waits_of;	/* the worker's in progress.waits */
 	uint32_t waits;
+	const struct visits *visits_of;	/* the worker's in progress.visits */
+	uint32_t visits;	/* begun */
+	bool is_attended;	/* a thread polls, or has polled since the check before, while it waits for an event */
 	struct uroce_polling polling;
 };
 
@@ -71,6 +79,7 @@ see(struct uroce_worker *worker, struct seen *seen)
 	seen->round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
 	seen->rounds = __atomic_load_n(&worker->load.rounds, __ATOMIC_RELAXED);
 	seen->waits = __atomic_load_n(seen->waits_of, __ATOMIC_RELAXED);
+	seen->visits = __atomic_load_n(&seen->visits_of->begun, __ATOMIC_RELAXED);
 }
 
 /* Has the application polled since the last check, and is it likely to go on: was that recent, is it polling now, or
@@ -83,13 +92,15 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 	bool is_recent, is_steady;
 
 	see(worker, seen);
+	seen->is_attended = seen->visits != last.visits ||
+			    seen->visits != __atomic_load_n(&seen->visits_of->ended, __ATOMIC_RELAXED);
 	if (seen->waits != last.waits)	/* it sleeps until an event, in between */
 		uroce_polling_init(&seen->polling, now_ns);
 	/* the last poll of a sleep may have found the turn taken: then it was no round */
 	is_steady = uroce_polling_is_steady(&seen->polling, seen->rounds > last.rounds ? seen->rounds - last.rounds : 0,
 					    seen->round_ns, now_ns);
 	is_recent = now_ns < seen->round_ns + UROCE_VERBS_POLLED_NS || rte_ticketlock_is_locked(&worker->turn);
-	return is_steady || (seen->round_ns != last.round_ns && is_recent);
+	return is_steady || seen->is_attended || (seen->round_ns != last.round_ns && is_recent);
 }
 
 static enum uroce_sleep
@@ -104,8 +115,14 @@ static void
 rest(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen, enum uroce_sleep how, uint64_t ns)
 {
 	seen->rounds += how != UROCE_SLEEP_SPARE;	/* the thread polls once before it sleeps */
-	if (uroce_worker_sleep(worker, how, ns))
-		uroce_backoff_wake(pace, uroce_clock_ns());
+	if (!uroce_worker_sleep(worker, how, ns))
+		return;
+	uroce_backoff_wake(pace, uroce_clock_ns());
+	if (how != UROCE_SLEEP_SPARE)
+		return;
+	/* a thread that waits for an event has stopped polling: what it did before does not count */
+	see(worker, seen);
+	uroce_polling_init(&seen->polling, uroce_clock_ns());
 }
 
 /* Poll once unless the application polls, then pause. */
@@ -131,6 +148,8 @@ look(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen)
 	}
 	now_ns = uroce_clock_ns();
 	crowded = uroce_backoff_asks(pace, now_ns) && uroce_cpu_load_is_high(&progress.crowd, now_ns);
+	/* a thread that waits for an event polls until it wakes this one, which need not spin meanwhile */
+	crowded |= seen->is_attended;
 	ns = polled ? uroce_backoff_spare(pace, now_ns, crowded) : uroce_backoff_step(pace, now_ns, frames, crowded);
 	if (ns != 0)
 		rest(worker, pace, seen, sleep_of(polled, ns), ns);
@@ -218,7 +237,7 @@ static void
 attend(unsigned int i)
 {
 	struct uroce_worker *worker = progress.workers[i];
-	struct seen seen = { .waits_of = &progress.waits[i] };
+	struct seen seen = { .waits_of = &progress.waits[i], .visits_of = &progress.visits[i] };
 	struct uroce_backoff pace;
 	enum end end;
 
@@ -339,42 +358,105 @@ is_readable(int fd)
 	return poll(&p, 1, 0) != 0;	/* on an error, the caller's read reports it */
 }
 
-/* @return true: the descriptor is readable */
-static bool
-poll_until_readable(struct uroce_worker *const *workers, unsigned int n, int fd, uint64_t until_ns)
-{
-	for (unsigned int empty = 0; uroce_clock_ns() < until_ns;) {
-		bool moved = false;
+/* A thread that waits for an event. */
+struct waiter {
+	struct uroce_event_queue *queue;
+	struct uroce_event_taker *taker;
+	bool is_first;	/* the taker gets the next event; else the socket does */
+	unsigned int first, workers;	/* polls these workers */
+	unsigned int empty;	/* consecutive polls without a frame */
+};
 
-		for (unsigned int i = 0; i < n; i++)
-			moved |= uroce_worker_poll_any_thread(workers[i]) > 0;
-		if ((moved || ++empty % UROCE_VERBS_LOOKS == 0) && is_readable(fd))
-			return true;
-	}
-	return is_readable(fd);
+/* Poll the workers once. @return true: there is an event */
+static bool
+poll_once(struct waiter *waiter)
+{
+	bool moved = false;
+
+	for (unsigned int i = waiter->first; i < waiter->first + waiter->workers; i++)
+		moved |= uroce_worker_poll_any_thread(progress.workers[i]) > 0;
+	waiter->empty = moved ? 0 : waiter->empty + 1;
+	if (waiter->is_first)
+		return __atomic_load_n(&waiter->taker->has_record, __ATOMIC_RELAXED);
+	return (moved || waiter->empty % UROCE_VERBS_LOOKS == 0) && is_readable(waiter->queue->fd);
 }
 
-void
-uroce_progress_wait(int fd)
+/* Poll for a while, and yield: the peer may wait for this CPU. Linux leaves two threads that wake each other on one CPU,
+ * and separates two that poll. If more threads are runnable than there are CPUs, sleep briefly in between, and for longer
+ * in all: handing over to the progress thread would make one more thread runnable. @return true: there is an event */
+static bool
+poll_for_event(struct waiter *waiter)
+{
+	const struct timespec nap = { .tv_nsec = UROCE_VERBS_MIN_SLEEP_NS };
+	const uint64_t since_ns = uroce_clock_ns();
+	uint64_t idle_ns;
+	bool crowded;
+
+	while (!poll_once(waiter)) {
+		idle_ns = uroce_clock_ns() - since_ns;
+		crowded = uroce_cpu_load_is_high(&progress.crowd, since_ns + idle_ns);
+		if (idle_ns >= (crowded ? RTE_MAX(progress.busy_ns, UROCE_VERBS_MAX_SLEEP_NS) : progress.busy_ns))
+			return false;
+		if (crowded)
+			clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+		else if (idle_ns > UROCE_POLL_YIELD_NS)
+			sched_yield();
+	}
+	return true;
+}
+
+/* Not canceled meanwhile: the queue has the address of the taker. */
+static bool
+attend_until_event(struct waiter *waiter)
+{
+	bool has_event;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	waiter->is_first = uroce_event_queue_offer(waiter->queue, waiter->taker);
+	has_event = !waiter->is_first && is_readable(waiter->queue->fd);
+	if (!has_event) {
+		for (unsigned int i = waiter->first; i < waiter->first + waiter->workers; i++)
+			__atomic_fetch_add(&progress.visits[i].begun, 1, __ATOMIC_RELAXED);
+		has_event = poll_for_event(waiter);
+		for (unsigned int i = waiter->first; i < waiter->first + waiter->workers; i++)
+			__atomic_fetch_add(&progress.visits[i].ended, 1, __ATOMIC_RELAXED);
+	}
+	if (waiter->is_first)
+		waiter->is_first = uroce_event_queue_withdraw(waiter->queue, waiter->taker);
+	pthread_setcancelstate(cancel, &cancel);
+	return has_event || waiter->is_first;
+}
+
+/* Choose the worker whose CQ the thread has polled before it waits, else all. */
+static void
+choose_workers(struct waiter *waiter, unsigned int count)
+{
+	const struct uroce_worker *last = uroce_driven_last();
+
+	waiter->workers = count;
+	for (unsigned int i = 0; i < count; i++)
+		if (progress.workers[i] == last) {
+			waiter->first = i;
+			waiter->workers = 1;
+		}
+}
+
+bool
+uroce_progress_wait(struct uroce_event_queue *queue, struct uroce_event_taker *taker)
 {
 	/* pairs with the release in uroce_progress_init() */
 	const unsigned int count = __atomic_load_n(&progress.count, __ATOMIC_ACQUIRE);
-	/* the worker whose CQ the thread has polled before it waits, else all */
-	struct uroce_worker *last = uroce_driven_last(), *const *workers = last != NULL ? &last : progress.workers;
-	const unsigned int n = last != NULL ? 1 : count;
-	uint64_t now_ns;
+	struct waiter waiter = { .queue = queue, .taker = taker };
 
 	if (count == 0)
-		return;
-	for (unsigned int i = 0; i < count; i++)
-		if (last == NULL || progress.workers[i] == last)
-			__atomic_fetch_add(&progress.waits[i], 1, __ATOMIC_RELAXED);
-	if (is_readable(fd) || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0)
-		return;
-	now_ns = uroce_clock_ns();
-	if (!uroce_cpu_load_is_high(&progress.crowd, now_ns) &&
-	    poll_until_readable(workers, n, fd, now_ns + progress.busy_ns))
-		return;
-	for (unsigned int i = 0; i < n; i++)
-		uroce_worker_wake(workers[i]);	/* the progress thread polls from here on */
+		return false;
+	choose_workers(&waiter, count);
+	for (unsigned int i = waiter.first; i < waiter.first + waiter.workers; i++)
+		__atomic_fetch_add(&progress.waits[i], 1, __ATOMIC_RELAXED);
+	if ((fcntl(queue->fd, F_GETFL) & O_NONBLOCK) != 0 || (progress.busy_ns != 0 && attend_until_event(&waiter)))
+		return waiter.is_first;
+	for (unsigned int i = waiter.first; i < waiter.first + waiter.workers; i++)
+		uroce_worker_wake(progress.workers[i]);	/* the progress thread polls from here on */
+	return false;
 }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 struct uroce_cpu_load;
+struct uroce_event_queue;
+struct uroce_event_taker;
 struct uroce_worker;
 
 /**
@@ -29,10 +31,11 @@ void uroce_progress_run(void);
 bool uroce_progress_stop(void);
 
 /**
- * Poll the worker of the calling thread's CQ for a while, before this thread blocks until the descriptor is readable:
- * the reply may arrive soon. Any thread.
+ * Poll the worker of the calling thread's CQ for a while, before this thread blocks until an event is in the queue: the
+ * reply may arrive soon. Any thread.
+ * @return true: the taker has got the event; false: read it from the queue
  */
-void uroce_progress_wait(int fd);
+bool uroce_progress_wait(struct uroce_event_queue *queue, struct uroce_event_taker *taker);
 
 /** Is the calling thread in the middle of a poll, which a signal has interrupted? */
 bool uroce_progress_is_interrupted(void);
