@@ -28,14 +28,18 @@ move_timer(struct uroce_engine *from, struct uroce_engine *to, struct uroce_time
 static void
 move(struct uroce_qp *qp, struct uroce_engine *from, struct uroce_engine *to)
 {
+	const uint8_t silent = qp->listed & UROCE_QP_SILENT;
+
 	uroce_acks_leave(from, qp);
 	if (!uroce_recovery_move(from, to, qp))
 		uroce_requester_on(from, qp, UROCE_ON_MOVED);
 	uroce_budget_leave(from, qp);
+	uroce_peer_silence_move(from, to, qp);
 	uroce_pacer_move(from, to, qp);
 	uroce_reorder_move(from, to, qp);
 	move_timer(from, to, &uroce_requester_of(qp)->timer);
 	uroce_qp_deactivate(from, qp);	/* last: going back N gives it a turn */
+	qp->listed |= silent;
 	__atomic_store_n(&qp->sq.bells, NULL, __ATOMIC_RELAXED);	/* its thread domain rings those of `from` */
 	__atomic_store_n(&qp->engine, to, __ATOMIC_RELAXED);
 }

@@ -106,6 +106,8 @@ start(unsigned int attackers, unsigned int rx_mbufs, bool go_back_n)
 	for (unsigned int i = 0; i < attackers; i++) {
 		w.hostile[i] = qp_create();
 		peer_connect(w.hostile[i], &conf);
+		/* as those of many hosts: QPs to one host share a budget of packets in flight */
+		uroce_requester_of(uroce_qp_of(w.hostile[i]))->budget = i % UROCE_BUDGETS;
 	}
 }
 

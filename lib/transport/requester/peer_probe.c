@@ -254,6 +254,18 @@ uroce_peer_silence(struct uroce_engine *e, const struct uroce_qp *qp)
 	return b->silence_ns;
 }
 
+void
+uroce_peer_silence_move(struct uroce_engine *from, struct uroce_engine *to, const struct uroce_qp *qp)
+{
+	const struct uroce_budget *b = uroce_budget_of(from, qp);
+	struct uroce_budget *of_new = uroce_budget_of(to, qp);
+
+	if (b->silence_ns <= of_new->silence_ns)
+		return;
+	of_new->silence_ns = b->silence_ns;
+	of_new->forget_ns = b->forget_ns;
+}
+
 /* Is the answer to a probe for a lost packet? Such an answer acknowledges one packet, a round trip after the probe. */
 static bool
 is_repair(struct uroce_engine *e, const struct uroce_qp *qp, uint32_t n)

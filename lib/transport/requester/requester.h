@@ -129,6 +129,8 @@ void uroce_peer_probe_stalled(struct uroce_engine *e, struct uroce_qp *qp);
 void uroce_peer_probe_ended(struct uroce_engine *e, struct uroce_qp *qp, uint32_t n);
 /** @return the longest time for which the peer was silent lately, although it had lost nothing; 0: none */
 uint32_t uroce_peer_silence(struct uroce_engine *e, const struct uroce_qp *qp);
+/** The QP moves: its new engine learns how long its peer was silent. */
+void uroce_peer_silence_move(struct uroce_engine *from, struct uroce_engine *to, const struct uroce_qp *qp);
 
 /* sack.c */
 int uroce_sack_ask(struct uroce_engine *e, struct uroce_qp *qp, struct rte_mbuf **out);
