@@ -20,6 +20,7 @@
 #include <netinet/udp.h>
 
 #include <cmocka.h>
+#include <rte_debug.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_ip.h>
@@ -145,6 +146,7 @@ frame_make(const struct fixture *f, uint32_t payload_bytes, uint32_t psn, uint16
 	memcpy(conf.dst_gid, peer, sizeof(peer));
 	assert_int_equal(uroce_template_init(&t, &conf), 0);
 	bytes = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(HEAD + sizeof(struct uroce_bth)));
+	RTE_VERIFY(bytes != NULL);
 	uroce_template_write(&t, bytes, (uint32_t)sizeof(struct uroce_bth) + payload_bytes + UROCE_ICRC_BYTES);
 	memset(bytes + HEAD, 0, sizeof(struct uroce_bth));
 	bytes[HEAD] = 0x07; /* RC WRITE MIDDLE */
