@@ -23,6 +23,7 @@ PORT = {
     'loopback_frames': 'sent to a device of this process, not through a port',
     'steered': 'received for a QP of the queue\'s own worker',
     'handed_over': 'received for a QP of another worker',
+    'rx_drop_socket': 'net_uroce_udp: no room in a socket\'s buffer, no mbuf, or longer than the MTU',
     'arp_answered': 'ARP requests answered',
     'nd_answered': 'neighbor solicitations answered',
     'echo_answered': 'ICMP and ICMPv6 echo requests answered',
