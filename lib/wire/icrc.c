@@ -326,12 +326,6 @@ uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offse
 	return icrc ^ rte_le_to_cpu_32(value);
 }
 
-bool
-uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes)
-{
-	return uroce_icrc_error(m, l3_offset, l4_offset, covered_bytes) == 0;
-}
-
 void
 uroce_icrc_append(struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t l3_offset,
 		  uint32_t l4_offset, uint32_t pad)

@@ -56,12 +56,11 @@ uint32_t uroce_icrc_head(const uint8_t *ip, uint32_t l3_bytes);
 uint32_t uroce_icrc_of_run(uint32_t head_crc, rte_be32_t change, const uint8_t *payload, uint32_t payload_bytes);
 
 /**
- * Is the ICRC of a frame right? Arguments as for uroce_icrc(). The ICRC follows the covered bytes, in any segment; the
- * frame must be long enough for it.
+ * Check the ICRC of a frame. Arguments as for uroce_icrc(). The ICRC follows the covered bytes, in any segment; the frame
+ * must be long enough for it.
+ *
+ * @return XOR of the frame's ICRC and of the right one; 0: it is right
  */
-bool uroce_icrc_is_right(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset,
-			 uint32_t covered_bytes);
-/** As uroce_icrc_is_right(). @return XOR of the frame's ICRC and of the right one; 0: it is right */
 uint32_t uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes);
 
 /**

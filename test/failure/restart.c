@@ -27,6 +27,7 @@
 #include "port/worker/worker.h"
 #include "uroce_cma.h"
 #include "uroce_config.h"
+#include "verbs/qp/qp.h"
 
 #define QUEUES	      4
 #define RESTARTS      12
@@ -419,6 +420,7 @@ test_cm(void **state)
 	assert_int_equal(uroce_start_port(context(1), &too_small, &workers[1], 1), EINVAL);
 	assert_int_equal(uroce_destroy_worker(workers[0]), EBUSY);
 	assert_int_equal(uroce_start_port(context(1), NULL, &workers[1], 1), 0);
+	assert_ptr_equal(uroce_worker_of(uroce_qp_engine(port(1)->dev.qps.gsi)), workers[1]);
 	assert_int_equal(uroce_destroy_worker(workers[0]), 0);
 	pair.workers[1] = pair.workers[--pair.nb_workers];
 	request(channel, &far);

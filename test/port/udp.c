@@ -182,7 +182,7 @@ expect(const struct fixture *f, uint32_t payload_bytes, uint32_t psn, uint16_t i
 	((struct rte_ipv4_hdr *)(bytes + L3))->packet_id = htons(id);
 	((struct rte_udp_hdr *)(bytes + L4))->dgram_len = htons((uint16_t)(8 + udp_bytes));
 	test_mbuf_init(&m, bytes, sizeof(bytes), HEAD + udp_bytes);
-	assert_true(uroce_icrc_is_right(&m, L3, L4, 20 + 8 + udp_bytes - UROCE_ICRC_BYTES));
+	assert_int_equal(uroce_icrc_error(&m, L3, L4, 20 + 8 + udp_bytes - UROCE_ICRC_BYTES), 0);
 	assert_int_equal(uroce_get24(bytes + HEAD + offsetof(struct uroce_bth, psn)), psn);
 	for (uint32_t i = 0; i < payload_bytes; i++)
 		assert_int_equal(bytes[HEAD + sizeof(struct uroce_bth) + i], (uint8_t)(psn + 1));
