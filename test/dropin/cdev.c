@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -176,6 +179,101 @@ test_cancelled_in_between(void **state)
 	assert_int_equal(world.started, 0);
 }
 
+struct taker {
+	int fd;
+	pid_t tid;		/* 0: no event taken yet; atomic, partner: wait_asleep() */
+	bool closed;		/* atomic, partner: test_closed_in_between() */
+	ssize_t written;	/* of the second command, with errno */
+	int error;
+};
+
+/* Take an event, and another one when the descriptor is closed. */
+static void *
+take_two(void *arg)
+{
+	struct taker *t = arg;
+	struct rdma_ucm_event_resp resp;
+	const struct {
+		struct rdma_ucm_cmd_hdr header;
+		struct rdma_ucm_get_event cmd;
+	} get = {
+		.header = { RDMA_USER_CM_CMD_GET_EVENT, sizeof(get.cmd), sizeof(resp) },
+		.cmd = { .response = (uintptr_t)&resp },
+	};
+
+	if (victim_write(t->fd, &get, sizeof(get)) != sizeof(get) || resp.event != UROCE_UCMA_EVENT_USER)
+		abort();
+	__atomic_store_n(&t->tid, gettid(), __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&t->closed, __ATOMIC_ACQUIRE))
+		sched_yield();
+	t->written = victim_write(t->fd, &get, sizeof(get));
+	t->error = errno;
+	return NULL;
+}
+
+static void
+interrupt(int signal)
+{
+}
+
+static void
+write_event(int fd)
+{
+	const struct {
+		struct rdma_ucm_cmd_hdr header;
+		struct uroce_ucma_write_cm_event cmd;
+	} event = {
+		.header = { UROCE_UCMA_CMD_WRITE_CM_EVENT, sizeof(event.cmd), 0 },
+		.cmd = { .id = create_id(fd), .event = UROCE_UCMA_EVENT_USER },
+	};
+
+	assert_int_equal(victim_write(fd, &event, sizeof(event)), sizeof(event));
+}
+
+/* Wait until the thread sleeps in the kernel. */
+static void
+wait_asleep(pthread_t thread, pid_t tid)
+{
+	char path[64], state = 0;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	while (state != 'S') {
+		assert_int_equal(pthread_tryjoin_np(thread, NULL), EBUSY);
+		stat = fopen(path, "r");
+		if (stat == NULL || fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		if (stat != NULL)
+			fclose(stat);
+		sched_yield();
+	}
+}
+
+/* A thread between two events waits, as one that came before the close: rping's has not always come back when its
+ * main thread closes the channel, and would end the program with an error. */
+static void
+test_closed_in_between(void **state)
+{
+	struct taker t = { .fd = victim_open(DEVICE, O_RDWR, 0) };
+	pthread_t thread;
+	pid_t tid;
+
+	assert_true(t.fd >= 0);
+	write_event(t.fd);
+	assert_int_equal(pthread_create(&thread, NULL, take_two, &t), 0);
+	while ((tid = __atomic_load_n(&t.tid, __ATOMIC_ACQUIRE)) == 0)
+		sched_yield();
+	assert_int_equal(victim_close(t.fd), 0);
+	__atomic_store_n(&t.closed, true, __ATOMIC_RELEASE);
+	wait_asleep(thread, tid);
+	assert_int_equal(sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = interrupt }, NULL), 0);
+	assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(t.written, -1);
+	assert_int_equal(t.error, EINTR);
+	assert_int_equal(world.started, 0);
+}
+
 /* Calls for other files, which may create them, reach the system. */
 static void
 test_files(void **state)
@@ -267,6 +365,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_device, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_cancelled_waiting, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_cancelled_in_between, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_closed_in_between, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_files, world_setup, world_teardown),
 		cmocka_unit_test(test_all_or_none),
 		cmocka_unit_test(test_all_objects),

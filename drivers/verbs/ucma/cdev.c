@@ -19,6 +19,7 @@
 #include "ucma/cdev.h"
 #include "plt_hook.h"
 #include "ucma/ucma.h"
+#include "ucma/ucma_abi.h"
 
 #define DEVICE "/dev/infiniband/rdma_cm"
 #define LIBRARY "librdmacm.so."
@@ -68,6 +69,37 @@ fstat_instead(int fd, struct stat *st)
 	return 0;
 }
 
+/* The blocking descriptor from which this thread has taken its last event; -1: none, or this thread has closed it. */
+static __thread int taken = -1;
+
+static bool
+is_get_event(const void *buf, size_t bytes)
+{
+	struct rdma_ucm_cmd_hdr header;
+
+	if (bytes < sizeof(header))
+		return false;
+	memcpy(&header, buf, sizeof(header));
+	return header.cmd == RDMA_USER_CM_CMD_GET_EVENT;
+}
+
+/* With the kernel, a thread that loops over events is back in its write when another thread closes the descriptor,
+ * because destroying IDs takes long there, and it stays in it until a signal or the end of the process. */
+static bool
+closed_in_between(int fd, const void *buf, size_t bytes)
+{
+	return fd == taken && is_get_event(buf, bytes) && fcntl(fd, F_GETFD) == -1;
+}
+
+static void
+note_taken(int fd, const void *buf, size_t bytes)
+{
+	const int flags = is_get_event(buf, bytes) ? fcntl(fd, F_GETFL) : O_NONBLOCK;
+
+	if (flags != -1 && (flags & O_NONBLOCK) == 0)
+		taken = fd;
+}
+
 static void
 put_file(void *file)
 {
@@ -83,10 +115,12 @@ write_instead(int fd, const void *buf, size_t bytes)
 	int error;
 
 	if (file == NULL)
-		return write(fd, buf, bytes);
+		return closed_in_between(fd, buf, bytes) ? pause() : write(fd, buf, bytes);
 	pthread_cleanup_push(put_file, file);
 	ret = uroce_ucma_write(file, buf, bytes);
 	error = errno;
+	if (ret >= 0)
+		note_taken(fd, buf, bytes);
 	pthread_cleanup_pop(1);
 	errno = error;
 	return ret;
@@ -97,6 +131,8 @@ close_instead(int fd)
 {
 	int cancel, ret;
 
+	if (fd == taken)
+		taken = -1;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ret = uroce_ucma_close(fd);
 	pthread_setcancelstate(cancel, &cancel);
