@@ -348,6 +348,27 @@ a_qp_that_is_connected_ends_the_old_connection(void **state)
 	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 2);
 }
 
+/* The server has given up a client that vanished, and retransmits its DREQ. The client comes back with the same QPN. */
+static void
+a_qp_that_is_being_disconnected_connects_anew(void **state)
+{
+	struct test_end *server = &pair.end[TEST_SERVER];
+	struct uroce_cm_conn *conns[2];
+	uint8_t mad[UROCE_CM_MAD_BYTES];
+
+	pair.cut[TEST_CLIENT] = false;
+	test_pair_connect(&pair, conns);
+	pair.cut[TEST_CLIENT] = true;
+	test_end_listen(server, TEST_SERVICE_ID);
+	assert_int_equal(uroce_cm_send_dreq(conns[TEST_SERVER], NULL, pair.now_ns), 0);
+	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_DREQ_SENT);
+	write_req(mad, 42, 100);
+	test_end_receive(server, mad);
+	assert_int_equal(server->by_type[UROCE_CM_REQ_RECEIVED], 2);
+	assert_int_equal(test_end_counter(server, "cm_rej_stale"), 0);
+	assert_int_equal(test_state(conns[TEST_SERVER]), UROCE_CM_DREQ_SENT);
+}
+
 /* Each forged request is rejected. At most one in UROCE_CM_PROBE_NS makes a probe as well. */
 static void
 forged_requests_make_few_probes(void **state)
@@ -457,6 +478,7 @@ UROCE_TESTS(cm_request)
 		TEST(a_request_that_is_thought_about_is_deferred),
 		TEST(the_same_id_of_another_ca_is_another_request),
 		TEST(a_qp_that_is_connected_ends_the_old_connection),
+		TEST(a_qp_that_is_being_disconnected_connects_anew),
 		TEST(forged_requests_make_few_probes),
 		TEST(a_qp_that_is_being_connected_is_not_asked_for),
 		TEST(an_old_request_makes_no_new_connection),

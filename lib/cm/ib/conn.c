@@ -159,8 +159,10 @@ uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint6
 	uroce_wheel_disarm(&conn->timer);
 	switch (state) {
 	case UROCE_CM_IDLE: become_idle(conn); break;
+	/* The peer may connect its QP anew, in DREQ_SENT after a restart. Duplicates of old messages still find the connection
+	 * by its IDs. */
+	case UROCE_CM_DREQ_SENT: uroce_cm_qpn_remove(conn); break;
 	case UROCE_CM_TIMEWAIT:
-		/* The peer may connect its QP anew. Duplicates of old messages still find the connection by its IDs. */
 		uroce_cm_qpn_remove(conn);
 		uroce_wheel_arm(&cm->wheel, &conn->timer, now_ns + timewait_ns(conn));
 		break;
