@@ -48,7 +48,7 @@
 #define ROUNDS 1000	/* polls until a datagram has arrived */
 
 static struct rte_mempool *pool;
-static uint8_t own[16], peer[16];
+static uint8_t own[16], peer[16], second[16];
 
 struct fixture {
 	struct uroce_worker *worker;
@@ -287,11 +287,11 @@ receive(const struct fixture *f, struct rte_mbuf **frames, unsigned int n)
 	assert_int_equal(rte_eth_rx_burst(f->port->port_id, 0, frames + got, 1), 0);
 }
 
-/* The peer sends bytes as packets of this size. */
+/* The peer sends bytes as packets of this size to an address of the port. */
 static void
-peer_send(const struct fixture *f, const uint8_t *bytes, size_t n, uint16_t segment)
+peer_send_to(const struct fixture *f, const uint8_t gid[16], const uint8_t *bytes, size_t n, uint16_t segment)
 {
-	struct sockaddr_in to = socket_address(own);
+	struct sockaddr_in to = socket_address(gid);
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = n };
 	union {
 		struct cmsghdr header;
@@ -306,6 +306,12 @@ peer_send(const struct fixture *f, const uint8_t *bytes, size_t n, uint16_t segm
 		h.msg_controllen = sizeof(control);
 	}
 	assert_int_equal(sendmsg(f->socket, &h, 0), n);
+}
+
+static void
+peer_send(const struct fixture *f, const uint8_t *bytes, size_t n, uint16_t segment)
+{
+	peer_send_to(f, own, bytes, n, segment);
 }
 
 /* Compare a frame with a packet that the peer sent. */
@@ -380,6 +386,33 @@ test_receive(void **state)
 	close_all(&f);
 }
 
+/* Datagrams that never end at one address of the port do not keep those at another one from it. */
+static void
+test_receive_fairly(void **state)
+{
+	static const uint8_t bytes[64];
+	struct rte_mbuf *frames[32];
+	char options[64];
+	struct fixture f;
+	bool found = false;
+
+	snprintf(options, sizeof(options), ",local=%s", address_text(second));
+	open_with(&f, options);
+	peer_send_to(&f, second, bytes, 1, 0);
+	for (unsigned int i = 0; i < 10; i++) {
+		uint16_t n;
+
+		for (unsigned int j = 0; j < 2 * UROCE_UDP_RX_MESSAGES; j++)
+			peer_send(&f, bytes, sizeof(bytes), 0);
+		n = rte_eth_rx_burst(f.port->port_id, 0, frames, RTE_DIM(frames));
+		for (uint16_t j = 0; j < n; j++)
+			found |= rte_pktmbuf_pkt_len(frames[j]) == HEAD + 1;
+		rte_pktmbuf_free_bulk(frames, n);
+	}
+	assert_true(found);
+	close_all(&f);
+}
+
 /* Datagrams longer than a frame are dropped, alone and in batches; the worker survives any bytes. */
 static void
 test_hostile(void **state)
@@ -451,6 +484,7 @@ main(void)
 		cmocka_unit_test(test_send_many),
 		cmocka_unit_test(test_send_others),
 		cmocka_unit_test(test_receive),
+		cmocka_unit_test(test_receive_fairly),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_arguments),
@@ -459,6 +493,7 @@ main(void)
 	test_eal_init(NULL);
 	address_make(own, 1);
 	address_make(peer, 2);
+	address_make(second, 3);
 	pool = uroce_pool_create("test", 2047, 5120, 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -361,7 +361,8 @@ uroce_udp_receive(uint16_t port_id, uint16_t queue, struct rte_mbuf *frames[], u
 	RTE_SET_USED(n);
 	for (unsigned int i = 0; i < q->nb_sockets && rx->nb_ready == 0; i++) {
 		rx->first_ready = 0;
-		socket_receive(rx, &q->sockets[i]);
+		socket_receive(rx, &q->sockets[q->next_socket]);
+		q->next_socket = q->next_socket + 1 < q->nb_sockets ? q->next_socket + 1 : 0;
 	}
 	room = (uint16_t)RTE_MIN(room, rx->nb_ready);
 	memcpy(frames, &rx->ready[rx->first_ready], room * sizeof(frames[0]));
