@@ -7,16 +7,19 @@
  */
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/udp.h>
 
 #include <cmocka.h>
@@ -275,6 +278,49 @@ test_send_others(void **state)
 	close_all(&f);
 }
 
+/* @return false: this process may not have interfaces of its own */
+static bool
+loopback_set(int mtu)
+{
+	struct ifreq ifr = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool ok;
+
+	ifr.ifr_flags = IFF_UP;
+	ok = ioctl(fd, SIOCSIFFLAGS, &ifr) == 0;
+	ifr.ifr_mtu = mtu;
+	ok = ok && ioctl(fd, SIOCSIFMTU, &ifr) == 0;
+	close(fd);
+	return ok;
+}
+
+/* The kernel refuses packets that are longer than the interface's MTU, but not the shorter one in the same message, nor
+ * the next messages. */
+static void
+test_send_too_long(void **state)
+{
+	static const uint32_t payload_bytes[] = { 1024, 1024, 4096, 4096, 4096, 1024, 1024, 1024 };
+	struct rte_mbuf *frames[RTE_DIM(payload_bytes)];
+	unsigned int done = 0;
+	struct fixture f;
+
+	if (unshare(CLONE_NEWNET) != 0 || !loopback_set(65536))
+		skip();
+	open_with(&f, "");
+	assert_true(loopback_set(2000));
+	for (unsigned int i = 0; i < RTE_DIM(frames); i++)
+		frames[i] = frame_make(&f, payload_bytes[i], i, UROCE_UDP_PORT, false);
+	for (unsigned int i = 0; i < ROUNDS && done < RTE_DIM(frames); i++)
+		done += rte_eth_tx_burst(f.port->port_id, 0, frames + done, (uint16_t)(RTE_DIM(frames) - done));
+	assert_int_equal(done, RTE_DIM(frames));
+	for (unsigned int i = 0; i < 2; i++)
+		expect(&f, 1024, i, (uint16_t)i);
+	for (unsigned int i = 5; i < 8; i++)
+		expect(&f, 1024, i, i == 7); /* the first one was the end of the message that was refused */
+	assert_int_equal(f.port->queues[0].counters[UROCE_PORT_TX_DROP_SOCKET], 3);
+	close_all(&f);
+}
+
 /* Receive n frames; fails if there are more or fewer. */
 static void
 receive(const struct fixture *f, struct rte_mbuf **frames, unsigned int n)
@@ -488,6 +534,7 @@ main(void)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_send_too_long), /* last: leaves the host's network */
 	};
 
 	test_eal_init(NULL);

@@ -42,6 +42,7 @@ struct uroce_udp_tx {
 	struct iovec iovs[UROCE_UDP_TX_IOVS];
 	struct uroce_udp_power powers[8]; /* by length */
 	bool gso;
+	uint16_t nb_alone; /* next frames that are sent one by one, since the kernel has refused their message */
 	uint64_t *drops; /* counter of frames that the kernel refuses, or that are not RoCE from a local address */
 };
 

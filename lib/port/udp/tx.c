@@ -241,7 +241,8 @@ static unsigned int
 message_add(struct uroce_udp_queue *q, const struct frame *first, struct rte_mbuf **frames, unsigned int n)
 {
 	struct uroce_udp_tx *tx = &q->tx;
-	const unsigned int begin = tx->nb_iovs, most = tx->gso ? RTE_MIN(n, (unsigned int)UROCE_UDP_SEGMENTS) : 1;
+	const bool alone = !tx->gso || tx->nb_alone != 0;
+	const unsigned int begin = tx->nb_iovs, most = alone ? 1 : RTE_MIN(n, (unsigned int)UROCE_UDP_SEGMENTS);
 	struct msghdr *h = &tx->messages[tx->nb_messages].msg_hdr;
 	uint32_t bytes = first->bytes;
 	struct frame f = *first;
@@ -289,23 +290,32 @@ messages_make(struct uroce_udp_queue *q, struct rte_mbuf **frames, unsigned int 
 		if (count == 0)
 			uroce_counter_add(tx->drops, 1);
 		i += RTE_MAX(count, 1u);
+		tx->nb_alone -= RTE_MIN(tx->nb_alone, 1);
 		if (tx->nb_messages != 0)
 			tx->ends[tx->nb_messages - 1] = (uint16_t)i;
 	}
 	return i;
 }
 
-/* The kernel has refused a message. @return whether it may take the message later */
 static bool
-is_busy(struct uroce_udp_tx *tx, const struct mmsghdr *refused)
+is_batch(const struct msghdr *h)
+{
+	const struct cmsghdr *first = CMSG_FIRSTHDR(h);
+
+	return first != NULL && first->cmsg_level == IPPROTO_UDP && first->cmsg_type == UDP_SEGMENT;
+}
+
+/* The kernel has refused a message of so many frames. @return whether it may take them later */
+static bool
+is_busy(struct uroce_udp_tx *tx, const struct mmsghdr *refused, unsigned int frames)
 {
 	if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR)
 		return true;
-	if ((errno == EINVAL || errno == EIO || errno == EOPNOTSUPP) && refused->msg_hdr.msg_controllen != 0 && tx->gso) {
-		tx->gso = false; /* an old kernel, or a device that cannot compute the checksum: send one by one */
-		return true;
-	}
-	return false;
+	if (!is_batch(&refused->msg_hdr))
+		return false;
+	/* some of the packets are too long for the interface, or it cannot compute checksums */
+	tx->nb_alone = (uint16_t)frames;
+	return true;
 }
 
 /* Send the messages. @return the number of frames that were sent, or refused for good */
@@ -317,10 +327,10 @@ messages_send(struct uroce_udp_tx *tx, int fd, unsigned int n)
 
 	while (done < tx->nb_messages) {
 		sent = sendmmsg(fd, &tx->messages[done], tx->nb_messages - done, MSG_DONTWAIT);
-		if (sent <= 0 && is_busy(tx, &tx->messages[done]))
+		frames = tx->ends[done] - (done != 0 ? tx->ends[done - 1] : 0u);
+		if (sent <= 0 && is_busy(tx, &tx->messages[done], frames))
 			break;
 		if (sent <= 0) {
-			frames = tx->ends[done] - (done != 0 ? tx->ends[done - 1] : 0u);
 			uroce_counter_add(tx->drops, frames);
 			sent = 1;
 		}
