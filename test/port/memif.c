@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ static uint8_t frame[TAP_BYTES], reply[TAP_BYTES];
 /* The other end of a connection, in the same process. */
 static struct peer {
 	bool is_server; /* the device is the server */
+	int wake; /* eventfd of both rings; -1: none */
 	int memory;
 	uint8_t *at;
 	struct memif_ring *to, *from; /* to the device, from the device */
@@ -78,14 +80,14 @@ index_from(void)
 	return peer.is_server ? &peer.from->head : &peer.from->tail;
 }
 
-/* Connect the device. @param seals	of the memory */
+/* Connect the device. @param seals	of the memory. @param wake	eventfd, or -1 */
 static void
-connect_with(bool is_server, int seals)
+connect_with(bool is_server, int seals, int wake)
 {
 	struct memif_message region = { .type = MEMIF_ADD_REGION, .region = { .bytes = BYTES } };
 	struct uroce_memif_offer offer = { .is_server = is_server };
 
-	peer = (struct peer){ .is_server = is_server, .memory = memfd_create("peer", MFD_ALLOW_SEALING) };
+	peer = (struct peer){ .is_server = is_server, .wake = wake, .memory = memfd_create("peer", MFD_ALLOW_SEALING) };
 	assert_int_equal(ftruncate(peer.memory, BYTES), 0);
 	assert_int_equal(fcntl(peer.memory, F_ADD_SEALS, seals), 0);
 	peer.at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, peer.memory, 0);
@@ -94,7 +96,7 @@ connect_with(bool is_server, int seals)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct memif_message ring = { .type = MEMIF_ADD_RING, .ring = ring_of(i) };
 
-		uroce_memif_offer_add(&offer, &ring, -1);
+		uroce_memif_offer_add(&offer, &ring, wake);
 	}
 	peer.to = (struct memif_ring *)(peer.at + (is_server ? RING : 0));
 	peer.from = (struct memif_ring *)(peer.at + (is_server ? 0 : RING));
@@ -105,13 +107,19 @@ connect_with(bool is_server, int seals)
 }
 
 static void
-open_device(bool is_server)
+open_device_with(bool is_server, int wake)
 {
 	tap_open(&tap, 0, cidrs);
 	tap.port->at_process = true;
 	uroce_memif_attach(tap.port);
-	connect_with(is_server, F_SEAL_SHRINK);
+	connect_with(is_server, F_SEAL_SHRINK, wake);
 	assert_non_null(tap.port->memif);
+}
+
+static void
+open_device(bool is_server)
+{
+	open_device_with(is_server, -1);
 }
 
 static void
@@ -119,6 +127,8 @@ close_device(void)
 {
 	munmap(peer.at, BYTES);
 	close(peer.memory);
+	if (peer.wake >= 0)
+		close(peer.wake);
 	tap_close(&tap);
 }
 
@@ -255,6 +265,51 @@ test_echo_of_client(void **state)
 	check_echo(false);
 }
 
+static void
+exchange_echo(void)
+{
+	uint32_t bytes = (uint32_t)tap_frame(&tap, frame, "M P 0800 45 00 001c 1234 0000 40 01 0000 0a000002 0a000001 08 00 0000 beef 0007");
+
+	tap_frame(&tap, reply, "P M 0800 45 00 001c 0000 4000 40 01 0000 0a000001 0a000002 00 00 0000 beef 0007");
+	tap_checksum_icmp(frame, L3);
+	tap_checksum_icmp(reply, L3);
+	memset(reply + bytes, 0, 60 - bytes);
+	put(frame, bytes, bytes, 0);
+	expect(reply, 60);
+}
+
+/* The device wakes its peer, and does not wait for one whose eventfd has no room. */
+static void
+check_wake(bool is_server)
+{
+	const uint64_t full = UINT64_MAX - 1;
+	uint64_t value;
+
+	open_device_with(is_server, eventfd(0, 0));
+	exchange_echo();
+	assert_int_equal(read(peer.wake, &value, sizeof(value)), sizeof(value));
+	assert_int_equal(value, 1);
+	assert_int_equal(write(peer.wake, &full, sizeof(full)), sizeof(full));
+	for (unsigned int i = 0; i < 100; i++)
+		exchange_echo();
+	assert_int_equal(read(peer.wake, &value, sizeof(value)), sizeof(value));
+	assert_true(value >= full);
+	__atomic_store_n(&peer.from->flags, MEMIF_RING_NO_WAKING, __ATOMIC_RELAXED);
+	exchange_echo();
+	__atomic_store_n(&peer.from->flags, 0, __ATOMIC_RELAXED);
+	exchange_echo();
+	assert_int_equal(read(peer.wake, &value, sizeof(value)), sizeof(value));
+	assert_int_equal(value, 1);
+	close_device();
+}
+
+static void
+test_wake(void **state)
+{
+	check_wake(true);
+	check_wake(false);
+}
+
 enum corruption { INDEX, REGION, OFFSET, LENGTH, CORRUPTIONS };
 
 /* The device reads no frame any more, and still runs. */
@@ -335,7 +390,7 @@ test_refused(void **state)
 	open_device(false);
 	munmap(peer.at, BYTES);
 	close(peer.memory);
-	connect_with(false, 0);
+	connect_with(false, 0, -1);
 	assert_null(tap.port->memif);
 	assert_false(tap.port->dev.no_icrc);
 	close_device();
@@ -363,7 +418,7 @@ UROCE_TESTS(port_memif)
 		cmocka_unit_test(test_echo_of_server),   cmocka_unit_test(test_echo_of_client),
 		cmocka_unit_test(test_corrupt),		 cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_full),		 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_detached),
+		cmocka_unit_test(test_detached),	 cmocka_unit_test(test_wake),
 	};
 
 	test_eal_init(NULL);

@@ -45,7 +45,7 @@ destroy(struct uroce_memif *memif)
 	rte_free(memif);
 }
 
-/* @return a duplicate of the descriptor; -1: it is no eventfd, so that a write may block */
+/* @return a duplicate of the descriptor; -1: it is no eventfd */
 static int
 keep_wake(int fd)
 {
@@ -183,6 +183,7 @@ uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer)
 {
 	struct change c = { .port_id = port_id, .memif = create(port_id, offer) };
 
+	uroce_memif_wake_init();
 	uroce_memif_set_moved(port_id, c.memif != NULL);
 	uroce_hold_workers(set_memif, &c);
 	uroce_memif_offer_clear(offer, offer->is_server);

@@ -113,6 +113,12 @@ void uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer);
 /** Leave the frames of ports whose link is down to the driver, and unmap their memory. EAL's interrupt thread. */
 void uroce_memif_disconnect(void);
 
+/* wake.c */
+/** Prepare the process for uroce_memif_wake_peer(). EAL's interrupt thread. */
+void uroce_memif_wake_init(void);
+/** Signal an eventfd of the peer, which cannot make the caller wait. @param fd	-1: none */
+void uroce_memif_wake_peer(int fd);
+
 /* moved.c */
 /** Note whether this folder, and not the driver, moves the frames of the port's last connection. EAL's interrupt thread. */
 void uroce_memif_set_moved(uint16_t port_id, bool is_moved);

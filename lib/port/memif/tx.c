@@ -5,8 +5,6 @@
  * it unless the peer does without.
  */
 
-#include <unistd.h>
-
 #include "port/memif/memif.h"
 #include "port/memif/ring.h"
 #include "wire/copy.h"
@@ -99,14 +97,10 @@ call_back(struct uroce_memif_ring *r, struct rte_mbuf **frames, uint16_t n)
 static inline void
 wake(const struct uroce_memif_ring *r)
 {
-	const uint64_t one = 1;
-
 	/* pairs with the fence in arm(), between its write of the flags and its look at the ring */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (likely((__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_NO_WAKING) != 0))
-		return;
-	if (write(r->wake, &one, sizeof(one)) < 0)
-		return; /* it has been woken 2^64 - 2 times, or has no descriptor */
+	if (unlikely((__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_NO_WAKING) == 0))
+		uroce_memif_wake_peer(r->wake);
 }
 
 uint16_t
