@@ -40,6 +40,7 @@ setup(void **state)
 	for (unsigned int i = 0; i < QPS; i++) {
 		f->qps[i] = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*f->qps[i]));
 		memset(f->qps[i], 0, sizeof(*f->qps[i]));
+		f->qps[i]->timeout = 14;
 	}
 	*state = f;
 	return 0;
@@ -153,6 +154,24 @@ test_no_qp_blocks_others(void **state)
 	assert_false(f->qps[2]->listed & (UROCE_QP_GRANTED | UROCE_QP_WAITING));
 }
 
+/* Nothing ends the wait for packets that were lost if the QP has no timer. So they count in no budget. */
+static void
+test_a_qp_without_a_timer_blocks_no_others(void **state)
+{
+	struct fixture *f = *state;
+
+	f->qps[0]->timeout = f->qps[1]->timeout = 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(turn(f, i, 2 * LIMIT), 2 * LIMIT);
+		assert_int_equal(in_flight(f), 0);
+	}
+	assert_int_equal(turn(f, 2, 2 * LIMIT), 2 * LIMIT);
+	assert_int_equal(in_flight(f), 2 * LIMIT);
+	assert_int_equal(turn(f, 0, 1), 0); /* it waits for others, however */
+	answer(f, 2, 2 * LIMIT);
+	assert_ptr_equal(TAILQ_FIRST(&f->e->active), f->qps[0]);
+}
+
 /* Answer epochs of a path that holds `path` packets and has this round trip. @return the limit that the search finds */
 static uint32_t
 search(struct fixture *f, uint32_t path, uint64_t rtt_ns)
@@ -186,6 +205,7 @@ UROCE_TESTS(budget)
 		cmocka_unit_test_setup_teardown(test_turns_are_granted_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_last_packet_is_answered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_qp_blocks_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_qp_without_a_timer_blocks_no_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_long_path_gets_a_large_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_short_path_gets_a_small_limit, setup, teardown),
 	};

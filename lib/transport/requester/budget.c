@@ -58,14 +58,14 @@ grant(struct uroce_engine *e, struct uroce_budget *b)
 }
 
 /* Update the number of packets with which the QP counts: those that it has sent in this pass, and that may still be on
- * their way. */
+ * their way. Without a timer, lost packets would count forever. */
 static void
 charge(struct uroce_budget *b, struct uroce_qp *qp)
 {
 	struct uroce_requester *req = uroce_requester_of(qp);
 	uint32_t n = 0, arrived = req->recovery != NULL ? req->recovery->arrived : 0;
 
-	if ((qp->listed & (UROCE_QP_BULK | UROCE_QP_SILENT)) == UROCE_QP_BULK)
+	if ((qp->listed & (UROCE_QP_BULK | UROCE_QP_SILENT)) == UROCE_QP_BULK && qp->timeout != 0)
 		n = uroce_psn_distance(req->psn, req->unacked);
 	n = n > arrived ? RTE_MIN(n - arrived, (uint32_t)UINT16_MAX) : 0;
 	b->in_flight += n - req->charged;
