@@ -221,10 +221,11 @@ uroce_memif_receive(struct uroce_memif *memif, uint16_t queue, struct rte_mempoo
 	struct uroce_memif_ring *r = &rx->ring;
 	struct uroce_memif_slot slots[UROCE_BURST];
 	struct rte_eth_rxtx_callback *callbacks;
-	uint16_t n, from = r->next;
+	uint16_t n, from;
 
 	if (unlikely(queue >= memif->nb_queues || r->is_broken || (!r->is_started && !start(rx, pool))))
 		return 0;
+	from = r->next;
 	callbacks = callbacks_of(r);
 	set_flags(rx, (rx->is_asleep ? 0 : MEMIF_RING_NO_WAKING) | (callbacks == NULL ? MEMIF_RING_NO_ICRC : 0));
 	n = uroce_memif_available(r, 0);
