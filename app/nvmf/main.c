@@ -83,6 +83,21 @@ set_serial(struct nvmf_subsystem *s)
 }
 
 static int
+add_namespace(struct nvmf_subsystem *s, const char *spec)
+{
+	struct nvmf_reason why;
+
+	if (strcmp(spec, "none") == 0) {
+		uroce_nvmf_subsystem_skip(s);
+		return 0;
+	}
+	if (uroce_nvmf_subsystem_add(s, spec, &why) != 0)
+		return 0;
+	fprintf(stderr, "%s: %s\n", uroce_app_name, why.text);
+	return -1;
+}
+
+static int
 subsystem_init(struct nvmf_subsystem *s, const struct nvmf_options *o)
 {
 	uroce_nvmf_subsystem_init(s);
@@ -97,9 +112,7 @@ subsystem_init(struct nvmf_subsystem *s, const struct nvmf_options *o)
 	snprintf(s->trsvcid, sizeof(s->trsvcid), "%u", o->port);
 	s->ipv6 = strchr(s->traddr, ':') != NULL;
 	for (unsigned int i = 0; i < o->nb_namespaces; i++)
-		if (strcmp(o->namespaces[i], "none") == 0)
-			uroce_nvmf_subsystem_skip(s);
-		else if (uroce_nvmf_subsystem_add(s, o->namespaces[i]) == 0)
+		if (add_namespace(s, o->namespaces[i]) != 0)
 			return -1;
 	return 0;
 }

@@ -84,7 +84,7 @@ new_nsid(const struct nvmf_subsystem *s)
 }
 
 uint32_t
-uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec)
+uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec, struct nvmf_reason *why)
 {
 	struct nvmf_namespace *ns = NULL;
 	uint32_t nsid;
@@ -92,10 +92,11 @@ uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec)
 	pthread_mutex_lock(&s->namespace_lock);
 	nsid = new_nsid(s);
 	if (nsid != 0)
-		ns = uroce_nvmf_namespace_open(spec, nsid, s->read_only, s->nqn);
+		ns = uroce_nvmf_namespace_open(spec, nsid, s->read_only, s->nqn, why);
 	else
-		fprintf(stderr, "%s: namespace %s: the limit is %u namespaces (UROCE_NVMF_MAX_NAMESPACES): remove one\n",
-			uroce_app_name, spec, UROCE_NVMF_MAX_NAMESPACES);
+		snprintf(why->text, sizeof(why->text),
+			 "namespace %s: the limit is %u namespaces (UROCE_NVMF_MAX_NAMESPACES): remove one", spec,
+			 UROCE_NVMF_MAX_NAMESPACES);
 	if (ns != NULL) {
 		set_namespace(s, nsid, ns);
 		s->last_nsid = nsid;

@@ -69,8 +69,8 @@ bool uroce_nvmf_subsystem_admits(const struct nvmf_subsystem *s, const char *hos
 
 /** Open a namespace, and tell all hosts. Its number follows the last one, since a host that has not seen yet that a
  * namespace was removed takes another one of its number for a fault. Any thread.
- * @return its nsid; 0: none, a message printed */
-uint32_t uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec);
+ * @return its nsid; 0: none, see why */
+uint32_t uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec, struct nvmf_reason *why);
 /** Leave out a number. Main thread. */
 void uroce_nvmf_subsystem_skip(struct nvmf_subsystem *s);
 /** Remove a namespace, and tell all hosts: commands that execute finish, later ones find no namespace. Any thread.

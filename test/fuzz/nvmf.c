@@ -99,6 +99,7 @@ int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct nvmf_subsystem *s = &target.subsystem;
+	struct nvmf_reason why;
 
 	(void)argc;
 	(void)argv;
@@ -111,7 +112,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	s->nb_hosts = RTE_DIM(hosts);
 	RTE_VERIFY(uroce_nvmf_secret_parse(SECRET, &hosts[1].host_key) == 0);
 	RTE_VERIFY(uroce_nvmf_secret_parse(SECRET, &hosts[1].ctrl_key) == 0);
-	RTE_VERIFY(uroce_nvmf_subsystem_add(s, "ram:64K") == 1 && uroce_nvmf_subsystem_add(s, "null:1G") == 2);
+	RTE_VERIFY(uroce_nvmf_subsystem_add(s, "ram:64K", &why) == 1 &&
+		   uroce_nvmf_subsystem_add(s, "null:1G", &why) == 2);
 	TAILQ_INIT(&target.pollers[0].waiting);
 	buffers_create(&target.pollers[0].buffers);
 	return 0;

@@ -336,18 +336,18 @@ test_telemetry(void **state)
 	telemetry_expect("/uroce/nvmf/controllers", "[1]");
 	telemetry_expect("/uroce/nvmf/controller,1", "\"host\":\"" HOST_NQN "\"");
 	assert_int_equal(telemetry_number("queues"), 2);
-	telemetry_expect_null("/uroce/nvmf/controller,2");
-	telemetry_expect_null("/uroce/nvmf/controller");
+	telemetry_expect("/uroce/nvmf/controller,2", "\"error: there is no controller 2: ");
+	telemetry_expect("/uroce/nvmf/controller", "\"error: '' is not the number of a controller, 1 to 65519: ");
 	telemetry_ask("/uroce/nvmf/poller,0");
 	assert_int_equal(telemetry_number("queues"), 2);
 	assert_true(telemetry_number("bytes_written") >= 256 * BLOCK && telemetry_number("bytes_read") >= 256 * BLOCK);
 	assert_true(telemetry_number("errors") > 256); /* of test_refused() */
-	telemetry_expect_null("/uroce/nvmf/poller,1");
+	telemetry_expect("/uroce/nvmf/poller,1", "\"error: '1' is not the number of a poller, 0 to 0: ");
 	telemetry_expect("/uroce/nvmf/latency", "\"below_4194304_us\":");
 	telemetry_expect("/uroce/nvmf/namespace,2", "\"store\":\"ram:4M\"");
-	telemetry_expect_null("/uroce/nvmf/namespace,3");
-	telemetry_expect_null("/uroce/nvmf/add,ram:no");
-	telemetry_expect_null("/uroce/nvmf/add");
+	telemetry_expect("/uroce/nvmf/namespace,3", "\"error: there is no namespace 3\"");
+	telemetry_expect("/uroce/nvmf/add,ram:no", "\"error: namespace ram:no: 'no' is no size: ");
+	telemetry_expect("/uroce/nvmf/add", "\"error: put PATH, ");
 	telemetry_expect("/uroce/nvmf/resize", "\"resized\":0");
 
 	request_event();
@@ -396,7 +396,7 @@ test_remove(void **state)
 	while (p->uses[3] == 0)
 		poll_without_disk();
 	telemetry_expect("/uroce/nvmf/remove,4", "\"removed\":4");
-	telemetry_expect_null("/uroce/nvmf/namespace,4");
+	telemetry_expect("/uroce/nvmf/namespace,4", "\"error: there is no namespace 4\"");
 	p->seen = s->changes;
 	uroce_nvmf_subsystem_reclaim(s, p, 1);
 	assert_non_null(s->leaving[3]);
@@ -410,9 +410,9 @@ test_remove(void **state)
 	assert_int_equal(host_status(identify(NVME_CNS_ACTIVE_NAMESPACES, 3)), NVME_SUCCESS);
 	assert_int_equal(((rte_le32_t *)h.data)[0], 0);
 
-	telemetry_expect_null("/uroce/nvmf/remove,4");
-	telemetry_expect_null("/uroce/nvmf/remove,0");
-	telemetry_expect_null("/uroce/nvmf/remove");
+	telemetry_expect("/uroce/nvmf/remove,4", "\"error: there is no namespace 4\"");
+	telemetry_expect("/uroce/nvmf/remove,0", "\"error: '0' is not the number of a namespace, 1 to 64: ");
+	telemetry_expect("/uroce/nvmf/remove", "\"error: '' is not the number of a namespace, ");
 	telemetry_expect("/uroce/nvmf/info", "\"namespaces\":3");
 	telemetry_expect("/uroce/nvmf/add,ram:1M", "\"nsid\":5");
 	telemetry_expect("/uroce/nvmf/remove,5", "\"removed\":5");
@@ -533,9 +533,10 @@ test_short_capsule(void **state)
 static void
 test_identifiers(void **state)
 {
-	const struct nvmf_namespace *ns = h.target->subsystem.namespaces[0];
-	struct nvmf_namespace *again = uroce_nvmf_namespace_open(file, 1, false, TARGET_NQN);
-	struct nvmf_namespace *other = uroce_nvmf_namespace_open(file, 2, false, TARGET_NQN);
+	const struct nvmf_namespace *ns = h.target->subsystem.namespaces[1];
+	struct nvmf_reason why;
+	struct nvmf_namespace *again = uroce_nvmf_namespace_open("ram:4M", 2, false, TARGET_NQN, &why);
+	struct nvmf_namespace *other = uroce_nvmf_namespace_open("ram:4M", 3, false, TARGET_NQN, &why);
 
 	assert_non_null(again);
 	assert_non_null(other);

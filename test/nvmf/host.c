@@ -28,6 +28,7 @@ target_start(struct host *h, const char *const *namespaces, unsigned int n)
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(UROCE_NVMF_PORT) };
 	struct nvmf_target *t = calloc(1, sizeof(*t));
 	struct nvmf_subsystem *s;
+	struct nvmf_reason why;
 
 	assert_non_null(t);
 	h->target = t;
@@ -39,7 +40,7 @@ target_start(struct host *h, const char *const *namespaces, unsigned int n)
 	strcpy(s->trsvcid, "4420");
 	s->io_queues = 4;
 	for (unsigned int i = 0; i < n; i++)
-		assert_int_equal(uroce_nvmf_subsystem_add(s, namespaces[i]), i + 1);
+		assert_int_equal(uroce_nvmf_subsystem_add(s, namespaces[i], &why), i + 1);
 	t->nb_pollers = 1;
 	assert_int_equal(uroce_nvmf_poller_init(&t->pollers[0], s, h->ports[0], h->workers[0], 0), 0);
 	inet_pton(AF_INET, TARGET_ADDR, &addr.sin_addr);

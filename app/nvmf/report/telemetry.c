@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,35 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the next */
 static struct nvmf_target *shown;
+
+static int fail(struct rte_tel_data *d, const char *format, ...) __rte_format_printf(2, 3);
+
+/* Answer what was wrong, as a text: EAL answers only null for a negative result. */
+static int
+fail(struct rte_tel_data *d, const char *format, ...)
+{
+	char text[sizeof(struct nvmf_reason) + 32] = "error: ";
+	size_t at = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + at, sizeof(text) - at, format, args);
+	va_end(args);
+	return rte_tel_data_string(d, text);
+}
+
+/* @return the object's number; -1: there is none, and why was answered */
+static int
+number(const char *params, const char *what, unsigned int least, unsigned int most, struct rte_tel_data *d)
+{
+	uint64_t n;
+
+	if (params != NULL && uroce_app_number_parse(params, least, most, &n) == 0)
+		return (int)n;
+	(void)fail(d, "'%s' is not the number of a %s, %u to %u: put it behind a comma", params != NULL ? params : "", what,
+		   least, most);
+	return -1;
+}
 
 static uint64_t
 get(const uint64_t *counter)
@@ -99,11 +129,11 @@ add_queues(const struct nvmf_controller *c, struct rte_tel_data *d)
 static int
 controller(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 {
+	int cntlid = number(params, "controller", 1, NVME_CNTLID_MAX, d);
 	const struct nvmf_controller *c;
-	uint64_t cntlid;
 
-	if (params == NULL || uroce_app_number_parse(params, 1, NVME_CNTLID_MAX, &cntlid) != 0)
-		return -EINVAL;
+	if (cntlid < 0)
+		return 0;
 	pthread_mutex_lock(&t->subsystem.lock);
 	LIST_FOREACH(c, &t->subsystem.controllers, link)
 		if (c->cntlid == cntlid)
@@ -117,17 +147,17 @@ controller(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 		add_queues(c, d);
 	}
 	pthread_mutex_unlock(&t->subsystem.lock);
-	return c != NULL ? 0 : -ENOENT;
+	return c != NULL ? 0 : fail(d, "there is no controller %d: see /uroce/nvmf/controllers", cntlid);
 }
 
 static int
 poller(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 {
+	int n = number(params, "poller", 0, t->nb_pollers - 1, d);
 	const struct nvmf_poller *p;
-	uint64_t n;
 
-	if (params == NULL || uroce_app_number_parse(params, 0, t->nb_pollers - 1, &n) != 0)
-		return -EINVAL;
+	if (n < 0)
+		return 0;
 	p = &t->pollers[n];
 	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_uint(d, "queues", __atomic_load_n(&p->nb_queues, __ATOMIC_RELAXED));
@@ -178,26 +208,27 @@ add_namespace(const struct nvmf_namespace *ns, struct rte_tel_data *d)
 static int
 namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 {
+	int nsid = number(params, "namespace", 1, UROCE_NVMF_MAX_NAMESPACES, d);
 	const struct nvmf_namespace *ns;
-	uint64_t nsid;
 
-	if (params == NULL || uroce_app_number_parse(params, 1, UROCE_NVMF_MAX_NAMESPACES, &nsid) != 0)
-		return -EINVAL;
+	if (nsid < 0)
+		return 0;
 	pthread_mutex_lock(&t->subsystem.namespace_lock);
 	ns = uroce_nvmf_subsystem_namespace(&t->subsystem, (uint32_t)nsid);
 	if (ns != NULL)
 		add_namespace(ns, d);
 	pthread_mutex_unlock(&t->subsystem.namespace_lock);
-	return ns != NULL ? 0 : -ENOENT;
+	return ns != NULL ? 0 : fail(d, "there is no namespace %d", nsid);
 }
 
 static int
 add(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 {
-	uint32_t nsid = params != NULL && *params != '\0' ? uroce_nvmf_subsystem_add(&t->subsystem, params) : 0;
+	struct nvmf_reason why = { .text = "put PATH, ram:SIZE or null:SIZE behind a comma" };
+	uint32_t nsid = params != NULL && *params != '\0' ? uroce_nvmf_subsystem_add(&t->subsystem, params, &why) : 0;
 
 	if (nsid == 0)
-		return -EINVAL;
+		return fail(d, "%s", why.text);
 	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_uint(d, "nsid", nsid);
 	return 0;
@@ -206,14 +237,12 @@ add(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 static int
 remove_namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 {
-	uint64_t nsid;
-	int ret;
+	int nsid = number(params, "namespace", 1, UROCE_NVMF_MAX_NAMESPACES, d);
 
-	if (params == NULL || uroce_app_number_parse(params, 1, UROCE_NVMF_MAX_NAMESPACES, &nsid) != 0)
-		return -EINVAL;
-	ret = uroce_nvmf_subsystem_remove(&t->subsystem, (uint32_t)nsid);
-	if (ret != 0)
-		return ret;
+	if (nsid < 0)
+		return 0;
+	if (uroce_nvmf_subsystem_remove(&t->subsystem, (uint32_t)nsid) != 0)
+		return fail(d, "there is no namespace %d", nsid);
 	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_uint(d, "removed", (unsigned int)nsid);
 	return 0;

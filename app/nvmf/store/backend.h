@@ -37,8 +37,8 @@ struct nvmf_io {
 
 struct nvmf_backend {
 	const char *name;
-	/** Parse the rest of the spec and open it. @return 0 or -errno, a message printed */
-	int (*open)(struct nvmf_namespace *ns, const char *spec);
+	/** Parse the rest of the spec and open it. @return 0 or -1: see why */
+	int (*open)(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why);
 	void (*close)(struct nvmf_namespace *ns);
 	/** @return the size now, bytes, or -errno */
 	int64_t (*bytes)(struct nvmf_namespace *ns);

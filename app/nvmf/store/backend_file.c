@@ -16,29 +16,24 @@
 
 #include "store/backend.h"
 #include "store/uring.h"
-#include "program.h"
 #include "uroce_config.h"
 
 static int
-complain(const struct nvmf_namespace *ns, const char *what)
+refuse(const struct nvmf_namespace *ns, struct nvmf_reason *why, const char *what)
 {
-	int error = errno;
-
-	fprintf(stderr, "%s: --namespace %s: %s: %s\n", uroce_app_name, ns->path, what, strerror(error));
-	return -error;
+	snprintf(why->text, sizeof(why->text), "namespace %s: %s", ns->path, what);
+	return -1;
 }
 
 /* A block device's blocks must not be larger than ours: the host would write parts of them. */
-static int
-choose_block(struct nvmf_namespace *ns, const struct stat *st)
+static void
+choose_block(struct nvmf_namespace *ns)
 {
-	int bytes = 1 << UROCE_NVMF_BLOCK_SHIFT;
+	int bytes;
 
-	if (S_ISBLK(st->st_mode) && ioctl(ns->fd, BLKSSZGET, &bytes) != 0)
-		return complain(ns, "cannot read the size of its blocks");
-	while (1 << ns->block_shift < bytes)
-		ns->block_shift++;
-	return 0;
+	if (ioctl(ns->fd, BLKSSZGET, &bytes) == 0) /* fails for a file */
+		while (1 << ns->block_shift < bytes)
+			ns->block_shift++;
 }
 
 /* O_DIRECT, which keeps the data out of the page cache, where the file system has it for blocks of our size. */
@@ -59,25 +54,19 @@ open_direct(const struct nvmf_namespace *ns, int flags)
 }
 
 static int
-file_open(struct nvmf_namespace *ns, const char *spec)
+file_open(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {
 	struct stat st;
-	int ret;
 
 	(void)spec;
+	if (stat(ns->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return refuse(ns, why, "it is neither a file nor a block device");
 	ns->fd = open_direct(ns, (ns->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 	if (ns->fd < 0)
-		return complain(ns, "cannot open it");
-	if (fstat(ns->fd, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))) {
-		close(ns->fd);
-		fprintf(stderr, "%s: --namespace %s: neither a file nor a block device\n", uroce_app_name, ns->path);
-		return -EINVAL;
-	}
-	ret = choose_block(ns, &st);
-	if (ret != 0)
-		close(ns->fd);
+		return refuse(ns, why, strerror(errno));
+	choose_block(ns);
 	ns->can_punch = true;
-	return ret;
+	return 0;
 }
 
 static void

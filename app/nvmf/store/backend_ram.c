@@ -11,17 +11,16 @@
 #include <sys/mman.h>
 
 #include "store/backend.h"
-#include "program.h"
 
 static int
-size_of(struct nvmf_namespace *ns, const char *spec)
+size_of(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {
 	uint64_t bytes;
 
 	if (uroce_nvmf_size_parse(spec, &bytes) != 0) {
-		fprintf(stderr, "%s: --namespace %s: '%s' is no size: use a number with K, M, G or T, e.g. 1G\n",
-			uroce_app_name, ns->path, spec);
-		return -EINVAL;
+		snprintf(why->text, sizeof(why->text),
+			 "namespace %s: '%s' is no size: use a number with K, M, G or T, e.g. 1G", ns->path, spec);
+		return -1;
 	}
 	ns->blocks = bytes >> ns->block_shift;
 	ns->stable = true; /* as stable as it gets */
@@ -37,21 +36,18 @@ bytes_of(struct nvmf_namespace *ns)
 
 /* The kernel provides a page when it is first written: 1T of RAM can be offered to a host that writes little. */
 static int
-ram_open(struct nvmf_namespace *ns, const char *spec)
+ram_open(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {
-	int ret = size_of(ns, spec);
-
-	if (ret != 0)
-		return ret;
+	if (size_of(ns, spec, why) != 0)
+		return -1;
 	ns->memory = mmap(NULL, (size_t)bytes_of(ns), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (ns->memory != MAP_FAILED) {
 		(void)madvise(ns->memory, (size_t)bytes_of(ns), MADV_HUGEPAGE); /* fewer TLB misses, where there is one */
 		return 0;
 	}
-	ns->memory = NULL;
-	fprintf(stderr, "%s: --namespace %s: %s\n", uroce_app_name, ns->path, strerror(errno));
-	return -ENOMEM;
+	snprintf(why->text, sizeof(why->text), "namespace %s: %s", ns->path, strerror(errno));
+	return -1;
 }
 
 static void
@@ -74,12 +70,6 @@ ram_submit(struct nvmf_uring *u, struct nvmf_io *io)
 	case NVMF_IO_FLUSH: break;
 	}
 	io->done(io, 0);
-}
-
-static int
-null_open(struct nvmf_namespace *ns, const char *spec)
-{
-	return size_of(ns, spec);
 }
 
 static void
@@ -107,7 +97,7 @@ const struct nvmf_backend uroce_nvmf_backend_ram = {
 
 const struct nvmf_backend uroce_nvmf_backend_null = {
 	.name = "null",
-	.open = null_open,
+	.open = size_of,
 	.close = null_close,
 	.bytes = bytes_of,
 	.submit = null_submit,

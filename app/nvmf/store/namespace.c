@@ -13,7 +13,6 @@
 
 #include "store/backend.h"
 #include "store/namespace.h"
-#include "program.h"
 #include "uroce_config.h"
 
 static const struct nvmf_backend *
@@ -68,12 +67,13 @@ path_of(const struct nvmf_backend *backend, const char *spec)
 }
 
 struct nvmf_namespace *
-uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const char *nqn)
+uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const char *nqn, struct nvmf_reason *why)
 {
 	struct nvmf_namespace *ns = calloc(1, sizeof(*ns));
 	const char *rest;
 	int64_t bytes;
 
+	snprintf(why->text, sizeof(why->text), "namespace %s: out of memory", spec);
 	if (ns == NULL)
 		return NULL;
 	ns->backend = backend_of(spec, &rest);
@@ -82,12 +82,12 @@ uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const
 	ns->block_shift = UROCE_NVMF_BLOCK_SHIFT;
 	ns->fd = -1;
 	ns->path = path_of(ns->backend, spec);
-	if (ns->path == NULL || ns->backend->open(ns, rest) != 0)
+	if (ns->path == NULL || ns->backend->open(ns, rest, why) != 0)
 		goto free_ns;
 	bytes = ns->backend->bytes(ns);
 	if (bytes < 0 || (uint64_t)bytes >> ns->block_shift == 0) {
-		fprintf(stderr, "%s: --namespace %s: %s\n", uroce_app_name, spec,
-			bytes < 0 ? strerror((int)-bytes) : "it is empty: give the file a size, e.g. truncate -s 1G FILE");
+		snprintf(why->text, sizeof(why->text), "namespace %s: %s", spec,
+			 bytes < 0 ? strerror((int)-bytes) : "it is empty: give the file a size, e.g. truncate -s 1G FILE");
 		goto close_backend;
 	}
 	set_blocks(ns, (uint64_t)bytes >> ns->block_shift);

@@ -13,7 +13,11 @@
 #include <stdint.h>
 
 struct nvmf_backend;
-struct nvmf_namespace;
+
+/* Why a namespace cannot be served: for whoever has asked for it. */
+struct nvmf_reason {
+	char text[1024];
+};
 
 struct nvmf_namespace {
 	const struct nvmf_backend *backend;
@@ -37,9 +41,10 @@ struct nvmf_namespace {
  *
  * @param spec	PATH, ram:SIZE or null:SIZE, with SIZE in bytes or with a suffix K, M, G or T
  * @param nqn	of the subsystem: the identifiers are made of it, the spec and nsid
- * @return	NULL, a message printed
+ * @return	NULL: see why
  */
-struct nvmf_namespace *uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const char *nqn);
+struct nvmf_namespace *uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const char *nqn,
+						 struct nvmf_reason *why);
 void uroce_nvmf_namespace_close(struct nvmf_namespace *ns);
 
 /** Read the size of the file again. Under the subsystem's namespace_lock. @return true: it has changed */
