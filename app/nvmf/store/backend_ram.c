@@ -5,12 +5,15 @@
  * done at once, on the poller's thread.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "store/backend.h"
+
+#ifndef MADV_POPULATE_WRITE /* kernels before 5.14 do not know it */
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static int
 size_of(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
@@ -34,19 +37,45 @@ bytes_of(struct nvmf_namespace *ns)
 	return (int64_t)(ns->blocks << ns->block_shift);
 }
 
-/* The kernel provides a page when it is first written: 1T of RAM can be offered to a host that writes little. */
+/* @return MiB that can be had without swapping; UINT64_MAX: the kernel does not say */
+static uint64_t
+available_mib(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	unsigned long long kib;
+	uint64_t mib = UINT64_MAX;
+	char line[128];
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+			mib = kib >> 10;
+	if (f != NULL)
+		fclose(f);
+	return mib;
+}
+
+/* All of the memory is taken now: later, a host's write could not fail, but end the target. */
 static int
 ram_open(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {
+	const uint64_t available = available_mib();
+	size_t bytes;
+
 	if (size_of(ns, spec, why) != 0)
 		return -1;
-	ns->memory = mmap(NULL, (size_t)bytes_of(ns), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (ns->memory != MAP_FAILED) {
-		(void)madvise(ns->memory, (size_t)bytes_of(ns), MADV_HUGEPAGE); /* fewer TLB misses, where there is one */
-		return 0;
+	bytes = (size_t)bytes_of(ns);
+	if (bytes >> 20 < available) {
+		ns->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (ns->memory != MAP_FAILED) {
+			(void)madvise(ns->memory, bytes, MADV_HUGEPAGE); /* fewer TLB misses, where there is one */
+			(void)madvise(ns->memory, bytes, MADV_POPULATE_WRITE);
+			return 0;
+		}
+		ns->memory = NULL;
 	}
-	snprintf(why->text, sizeof(why->text), "namespace %s: %s", ns->path, strerror(errno));
+	snprintf(why->text, sizeof(why->text),
+		 "namespace %s: it needs %zu MiB, and %llu MiB of memory are available: give it less, or serve a file",
+		 ns->path, bytes >> 20, (unsigned long long)available);
 	return -1;
 }
 
