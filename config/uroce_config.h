@@ -423,6 +423,8 @@
 #define UROCE_NVMF_PORT 4420
 #define UROCE_NVMF_MAX_NAMESPACES 64		/* a multiple of 64 */
 #define UROCE_NVMF_MAX_BYTES (1ull << 56)	/* of a namespace */
+#define UROCE_NVMF_BUSY_LOOKS 100		/* looks at a file that another process uses, before it is refused ... */
+#define UROCE_NVMF_BUSY_US 10000		/* ... and their interval */
 #define UROCE_NVMF_BLOCK_SHIFT 9		/* log2 of the bytes of a block, unless the device's are larger */
 #define UROCE_NVMF_MAX_QUEUES 65		/* of a controller, with the admin queue */
 #define UROCE_NVMF_IO_QUEUES 16			/* default of --queues */

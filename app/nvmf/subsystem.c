@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "controller.h"
 #include "poller.h"
@@ -83,28 +84,66 @@ new_nsid(const struct nvmf_subsystem *s)
 	return 0;
 }
 
-uint32_t
-uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec, struct nvmf_reason *why)
+/* Hosts that write to one file as if it were two destroy it. @return 0, or -1: it is served already */
+static int
+check_same(const struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {
-	struct nvmf_namespace *ns = NULL;
-	uint32_t nsid;
+	if (ns == NULL || !uroce_nvmf_namespace_is_same(ns, spec))
+		return 0;
+	snprintf(why->text, sizeof(why->text), "namespace %s: it is the same as namespace %u, %s: serve it once", spec,
+		 ns->nsid, ns->path);
+	return -1;
+}
+
+/* Under namespace_lock. @return NULL: see why */
+static struct nvmf_namespace *
+open_namespace(struct nvmf_subsystem *s, const char *spec, struct nvmf_reason *why)
+{
+	uint32_t nsid = new_nsid(s);
+
+	why->busy = false;
+	for (uint32_t i = 0; i < UROCE_NVMF_MAX_NAMESPACES; i++) {
+		if (check_same(s->namespaces[i], spec, why) != 0)
+			return NULL;
+		why->busy = check_same(s->leaving[i], spec, why) != 0; /* until its last command ends */
+		if (why->busy)
+			return NULL;
+	}
+	if (nsid != 0)
+		return uroce_nvmf_namespace_open(spec, nsid, s->read_only, s->nqn, why);
+	snprintf(why->text, sizeof(why->text), "namespace %s: the limit is %u namespaces (UROCE_NVMF_MAX_NAMESPACES): remove one",
+		 spec, UROCE_NVMF_MAX_NAMESPACES);
+	return NULL;
+}
+
+static uint32_t
+try_add(struct nvmf_subsystem *s, const char *spec, struct nvmf_reason *why)
+{
+	struct nvmf_namespace *ns;
 
 	pthread_mutex_lock(&s->namespace_lock);
-	nsid = new_nsid(s);
-	if (nsid != 0)
-		ns = uroce_nvmf_namespace_open(spec, nsid, s->read_only, s->nqn, why);
-	else
-		snprintf(why->text, sizeof(why->text),
-			 "namespace %s: the limit is %u namespaces (UROCE_NVMF_MAX_NAMESPACES): remove one", spec,
-			 UROCE_NVMF_MAX_NAMESPACES);
+	ns = open_namespace(s, spec, why);
 	if (ns != NULL) {
-		set_namespace(s, nsid, ns);
-		s->last_nsid = nsid;
+		set_namespace(s, ns->nsid, ns);
+		s->last_nsid = ns->nsid;
 	}
 	pthread_mutex_unlock(&s->namespace_lock);
 	if (ns == NULL)
 		return 0;
-	changed(s, nsid);
+	changed(s, ns->nsid);
+	return ns->nsid;
+}
+
+/* The kernel closes the files of a killed process's io_uring a moment after the process has ended. */
+uint32_t
+uroce_nvmf_subsystem_add(struct nvmf_subsystem *s, const char *spec, struct nvmf_reason *why)
+{
+	uint32_t nsid = try_add(s, spec, why);
+
+	for (unsigned int i = 1; nsid == 0 && why->busy && i < UROCE_NVMF_BUSY_LOOKS; i++) {
+		usleep(UROCE_NVMF_BUSY_US);
+		nsid = try_add(s, spec, why);
+	}
 	return nsid;
 }
 

@@ -2,18 +2,23 @@
  * Copyright 2026 The uroce authors
  *
  * Disks that are full, short or broken: the host gets a status that says so, and no data with it, and acknowledged data
- * are kept.
+ * are kept. Stores that somebody else uses, or that there is not, are refused.
  */
 
 #include <fcntl.h>
+#include <linux/loop.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -198,6 +203,115 @@ test_failed_fua(void **state)
 	assert_int_equal(run(NVME_IO_FLUSH, 0, 0, 0), NVME_WRITE_FAULT);
 }
 
+static void
+expect_refused(const char *spec, bool read_only, const char *says)
+{
+	struct nvmf_subsystem *s = &h.target->subsystem;
+	struct nvmf_reason why;
+
+	s->read_only = read_only;
+	assert_int_equal(uroce_nvmf_subsystem_add(s, spec, &why), 0);
+	s->read_only = false;
+	assert_non_null(strstr(why.text, says));
+}
+
+/* Another process serves the file: it has a lock of this type until it is killed. @return it */
+static pid_t
+serve_elsewhere(const char *path, short type)
+{
+	struct flock range = { .l_type = type, .l_whence = SEEK_SET };
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		int fd = open(path, type == F_RDLCK ? O_RDONLY : O_RDWR);
+
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || fd < 0 || fcntl(fd, F_OFD_SETLK, &range) != 0 || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static void
+kill_process(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Hosts that write to one file as if it were two destroy its file system. */
+static void
+test_twice(void **state)
+{
+	char link_path[sizeof(file) + 8];
+
+	snprintf(link_path, sizeof(link_path), "%s.link", file);
+	assert_int_equal(link(file, link_path), 0);
+	expect_refused(file, false, "it is the same as namespace 1, /tmp/uroce-nvmf-");
+	expect_refused(link_path, false, "it is the same as namespace 1, /tmp/uroce-nvmf-");
+	expect_refused(file, true, "it is the same as namespace 1, /tmp/uroce-nvmf-");
+	assert_int_equal(unlink(link_path), 0);
+}
+
+static void
+test_other_process(void **state)
+{
+	struct nvmf_subsystem *s = &h.target->subsystem;
+	char second[] = "/tmp/uroce-nvmf-XXXXXX";
+	int fd = mkstemp(second);
+	struct nvmf_reason why;
+	pid_t pid;
+
+	assert_true(fd >= 0 && ftruncate(fd, BLOCKS * BLOCK) == 0);
+	pid = serve_elsewhere(second, F_WRLCK);
+	expect_refused(second, false, "another process serves it");
+	expect_refused(second, true, "another process serves it");
+	kill_process(pid);
+	pid = serve_elsewhere(second, F_RDLCK);
+	expect_refused(second, false, "another process serves it");
+	s->read_only = true;
+	assert_int_equal(uroce_nvmf_subsystem_add(s, second, &why), 2);
+	s->read_only = false;
+	kill_process(pid);
+	close(fd);
+	unlink(second);
+}
+
+/* A device that has a mounted file system, or serves another program alone. */
+static void
+test_device_in_use(void **state)
+{
+	char device[32];
+	int fd, control = open("/dev/loop-control", O_RDWR);
+	int n = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
+	struct nvmf_reason why;
+
+	if (control >= 0)
+		close(control);
+	snprintf(device, sizeof(device), "/dev/loop%d", n);
+	fd = n < 0 ? -1 : open(device, O_RDWR | O_EXCL);
+	if (fd < 0)
+		skip();
+	expect_refused(device, false, "is used by a file system or another program");
+	close(fd);
+	assert_int_equal(uroce_nvmf_subsystem_add(&h.target->subsystem, device, &why), 0);
+	assert_non_null(strstr(why.text, "it is empty"));
+}
+
+static void
+test_too_little_memory(void **state)
+{
+	expect_refused("ram:100T", false, "it needs 104857600 MiB, and ");
+}
+
 UROCE_TESTS(nvmf_disks)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +321,10 @@ UROCE_TESTS(nvmf_disks)
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failed_flush, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failed_fua, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_device_in_use, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_too_little_memory, setup, teardown),
 	};
 
 	test_eal_init(NULL);

@@ -16,6 +16,7 @@
 
 #include "store/backend.h"
 #include "store/uring.h"
+#include "program.h"
 #include "uroce_config.h"
 
 static int
@@ -53,17 +54,50 @@ open_direct(const struct nvmf_namespace *ns, int flags)
 	return fd;
 }
 
+/* The kernel gives a device that is written to a single user: it refuses one with a mounted file system, or of LVM. */
+static int
+open_store(struct nvmf_namespace *ns, struct nvmf_reason *why)
+{
+	int flags = (ns->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC;
+	struct stat st = { 0 };
+
+	if (stat(ns->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return refuse(ns, why, "it is neither a file nor a block device");
+	ns->fd = open_direct(ns, S_ISBLK(st.st_mode) && !ns->read_only ? flags | O_EXCL : flags);
+	if (ns->fd >= 0)
+		return 0;
+	why->busy = errno == EBUSY;
+	return refuse(ns, why, why->busy ? "it is used by a file system or another program (see lsblk and fuser -v): "
+					   "unmount it, or stop that" : strerror(errno));
+}
+
+/* A lock on the file keeps other targets from it, and QEMU. It ends with the process. */
+static int
+lock_store(const struct nvmf_namespace *ns, struct nvmf_reason *why)
+{
+	struct flock all = { .l_type = ns->read_only ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(ns->fd, F_OFD_SETLK, &all) == 0)
+		return 0;
+	why->busy = errno == EAGAIN || errno == EACCES;
+	if (why->busy)
+		return refuse(ns, why, "another process serves it or has locked it (see fuser -v): stop that, or start both "
+				       "with --read-only");
+	fprintf(stderr, "%s: namespace %s: cannot lock it, so it can be served twice: %s\n", uroce_app_name, ns->path,
+		strerror(errno));
+	return 0;
+}
+
 static int
 file_open(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {
-	struct stat st;
-
 	(void)spec;
-	if (stat(ns->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
-		return refuse(ns, why, "it is neither a file nor a block device");
-	ns->fd = open_direct(ns, (ns->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-	if (ns->fd < 0)
-		return refuse(ns, why, strerror(errno));
+	if (open_store(ns, why) != 0)
+		return -1;
+	if (lock_store(ns, why) != 0) {
+		close(ns->fd);
+		return -1;
+	}
 	choose_block(ns);
 	ns->can_punch = true;
 	return 0;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <openssl/evp.h>
 
@@ -66,6 +67,19 @@ path_of(const struct nvmf_backend *backend, const char *spec)
 	return path != NULL ? path : strdup(spec);
 }
 
+bool
+uroce_nvmf_namespace_is_same(const struct nvmf_namespace *ns, const char *spec)
+{
+	struct stat own, other;
+	const char *rest;
+
+	if (ns->fd < 0 || backend_of(spec, &rest) != ns->backend || fstat(ns->fd, &own) != 0 || stat(spec, &other) != 0)
+		return false;
+	if (S_ISBLK(own.st_mode) && S_ISBLK(other.st_mode))
+		return own.st_rdev == other.st_rdev;
+	return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
 struct nvmf_namespace *
 uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const char *nqn, struct nvmf_reason *why)
 {
@@ -73,6 +87,7 @@ uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const
 	const char *rest;
 	int64_t bytes;
 
+	why->busy = false;
 	snprintf(why->text, sizeof(why->text), "namespace %s: out of memory", spec);
 	if (ns == NULL)
 		return NULL;

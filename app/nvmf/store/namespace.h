@@ -16,6 +16,7 @@ struct nvmf_backend;
 
 /* Why a namespace cannot be served: for whoever has asked for it. */
 struct nvmf_reason {
+	bool busy;		/* somebody uses it, but maybe only for another moment */
 	char text[1024];
 };
 
@@ -46,6 +47,8 @@ struct nvmf_namespace {
 struct nvmf_namespace *uroce_nvmf_namespace_open(const char *spec, uint32_t nsid, bool read_only, const char *nqn,
 						 struct nvmf_reason *why);
 void uroce_nvmf_namespace_close(struct nvmf_namespace *ns);
+/** @return whether the spec is the file or device of this namespace */
+bool uroce_nvmf_namespace_is_same(const struct nvmf_namespace *ns, const char *spec);
 
 /** Read the size of the file again. Under the subsystem's namespace_lock. @return true: it has changed */
 bool uroce_nvmf_namespace_resize(struct nvmf_namespace *ns);
