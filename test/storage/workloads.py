@@ -176,14 +176,43 @@ def cables(b):
     end_fio(b)
 
 
-def loss(b):
-    """Drop frames to the guest only: rxe fails if its own are lost (rxe_reg_fast_mr: mr is not free)."""
+def lose(b, side):
     dice = random.Random(1)
-    b.wire.reset([Fault('drop', 'uroce', lambda frame: dice.random() < LOSS, until='end')])
+    b.wire.reset([Fault('drop', side, lambda frame: dice.random() < LOSS, until='end')])
+
+
+LOSS_FIO = FIO % ('loss', 'crc32c') + '--filename=%s --size=8m --iodepth=4' % DISK
+
+
+def loss(b):
+    """Frames to the guest are lost."""
+    lose(b, 'uroce')
     b.connect(2)
-    b.sh(FIO % ('loss', 'crc32c') + '--filename=%s --size=8m --iodepth=4 || { cat /tmp/fio.log; false; }' % DISK)
+    b.sh(LOSS_FIO + ' || { cat /tmp/fio.log; false; }')
     b.disconnect()
     b.wire.reset()
+
+
+def loss_of_guest(b):
+    """The guest's own frames are lost. rxe then fails with any peer, also with another rxe: it posts a registration of a
+    region before the last one is complete."""
+    lose(b, 'rxe')
+    b.connect(2)
+    b.sh('(%s; echo $? >/tmp/fio.rc) >/dev/null 2>&1 &' % LOSS_FIO)
+    b.wait('the end of fio, or a defect of rxe', lambda: fio_ended(b) or rxe_fails(b))
+    if rxe_fails(b):
+        text = rxe_fails(b)
+        b.recover()
+        raise Skipped('a defect of this Linux: %s' % text)
+    if b.sh('cat /tmp/fio.rc; rm /tmp/fio.rc').strip() != '0':
+        raise Failure('fio: %s' % b.sh('cat /tmp/fio.log')[-800:])
+    b.disconnect()
+    b.wire.reset()
+
+
+def rxe_fails(b):
+    """@return rxe's message, or nothing"""
+    return b.guest.sh('dmesg | grep -m1 "rxe_reg_fast_mr.*not free"')[1].strip()
 
 
 def remove(b):
@@ -266,5 +295,6 @@ TESTS = {
     'kill_target': kill_target,
     'cables': cables,
     'loss': loss,
+    'loss_of_guest': loss_of_guest,
     'kill_guest': kill_guest,
 }
