@@ -74,6 +74,16 @@ connection_of(int fd)
 	return NULL;
 }
 
+/* The connection has ended, perhaps before it was set up. */
+static void
+forget(int fd)
+{
+	struct connection *c = connection_of(fd);
+
+	if (c != NULL)
+		renew(c, 0, false);
+}
+
 /* Begin a connection. */
 static struct connection *
 connection_create(int fd, bool is_server)
@@ -215,6 +225,8 @@ uroce_memif_rings_send(int fd, const struct msghdr *m)
 		return;
 	else if (message->type == MEMIF_INIT)
 		c->id = message->init.id;
+	else if (message->type == MEMIF_DISCONNECT)
+		forget(fd);
 	else if (is_moved())
 		uroce_memif_offer_add(&c->offer, message, descriptor_in(m));
 }
@@ -253,6 +265,8 @@ receive(int fd, struct memif_message *message, int passed)
 		receive_ring(c, &message->ring);
 	else if (message->type == MEMIF_CONNECT || message->type == MEMIF_CONNECTED)
 		message->type = is_accepted(c) ? message->type : 0;
+	else if (message->type == MEMIF_DISCONNECT)
+		forget(fd);
 	if (c != NULL && c->is_server && is_moved())
 		uroce_memif_offer_add(&c->offer, message, passed);
 }
@@ -283,5 +297,7 @@ recvmsg(int fd, struct msghdr *m, int flags)
 	message = message_in(m);
 	if (n == (ssize_t)sizeof(*message) && message != NULL)
 		receive(fd, message, descriptor_in(m));
+	else if (n == 0)
+		forget(fd);
 	return n;
 }

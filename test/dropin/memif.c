@@ -27,6 +27,7 @@
 
 #include "memif_rings.h"
 #include "munmap.h"
+#include "port/memif/memif.h"
 
 #define BYTES 4096
 
@@ -84,6 +85,26 @@ uroce_memif_rings(uint16_t port_id, unsigned int rings, unsigned int queues)
 	told_rings = rings;
 	told_queues = queues;
 	return accepts;
+}
+
+static unsigned int offered; /* regions and rings, each with a descriptor */
+
+void
+uroce_memif_offer_add(struct uroce_memif_offer *offer, const struct memif_message *m, int fd)
+{
+	offered += m->type == MEMIF_ADD_REGION || m->type == MEMIF_ADD_RING;
+}
+
+void
+uroce_memif_offer_clear(struct uroce_memif_offer *offer, bool is_server)
+{
+	offered = 0;
+}
+
+void
+uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer)
+{
+	uroce_memif_offer_clear(offer, offer->is_server);
 }
 
 static int
@@ -201,7 +222,7 @@ test_send_refused(void **state)
 	}
 }
 
-enum { HELLO = 2, INIT = 3, ADD_RING = 5, CONNECT = 6, CONNECTED = 7 };
+enum { HELLO = 2, INIT = 3, ADD_REGION = 4, ADD_RING = 5, CONNECT = 6, CONNECTED = 7, DISCONNECT = 8 };
 enum { FROM_CLIENT = 1 };
 
 /* The fields that a test sets: of HELLO the last ring in each direction, of INIT the port's id, of ADD_RING direction
@@ -399,6 +420,38 @@ test_rings_of_unknown_port(void **state)
 	wire_close(&w);
 }
 
+/* A connection that ends before it is set up leaves no descriptors: if the client leaves or exits, or is refused. */
+static void
+test_end(void **state)
+{
+	struct iovec part = { 0 };
+	struct msghdr nothing = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct wire w;
+
+	wire_open(&w);
+	port_is(1, &w, "server", 7, 4);
+	for (unsigned int how = 0; how < 3; how++) {
+		tell_as_peer(w.client, message_of(INIT, 7));
+		hear(w.server);
+		tell_as_peer(w.client, message_of(ADD_REGION, 0));
+		hear(w.server);
+		tell_as_peer(w.client, message_of(ADD_RING, 0));
+		hear(w.server);
+		assert_int_equal(offered, 2);
+		if (how == 0) {
+			tell(w.server, message_of(DISCONNECT, 0));
+		} else if (how == 1) {
+			tell_as_peer(w.client, message_of(DISCONNECT, 0));
+			hear(w.server);
+		} else {
+			shutdown(w.client, SHUT_RDWR);
+			assert_int_equal(recvmsg(w.server, &nothing, 0), 0);
+		}
+		assert_int_equal(offered, 0);
+	}
+	wire_close(&w);
+}
+
 int
 main(void)
 {
@@ -412,6 +465,7 @@ main(void)
 		cmocka_unit_test_setup(test_rings_of_client, setup),
 		cmocka_unit_test_setup(test_rings_of_server, setup),
 		cmocka_unit_test_setup(test_rings_of_unknown_port, setup),
+		cmocka_unit_test_setup(test_end, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
