@@ -27,6 +27,7 @@
 #include "port/worker/worker.h"
 #include "uroce_cma.h"
 #include "uroce_config.h"
+#include "verbs/cq/cq.h"
 #include "verbs/qp/qp.h"
 
 #define QUEUES	      4
@@ -359,6 +360,41 @@ test_move_and_fewer_workers(void **state)
 	}
 }
 
+/* A QP that is destroyed asynchronously no longer keeps its worker, and its CQ no longer names it. */
+static void
+test_async_destroy(void **state)
+{
+	struct uroce_worker *workers[2] = { pair.workers[1] };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
+	struct ibv_qp *qps[2];
+	struct ibv_cq *cq;
+
+	worker_add();
+	workers[1] = pair.workers[2];
+	assert_int_equal(uroce_stop_port(context(1)), 0);
+	assert_int_equal(uroce_start_port(context(1), NULL, workers, 2), 0);
+	cq = uroce_create_cq(context(1), 1, NULL, NULL, 1);
+	assert_non_null(cq);
+	init.send_cq = init.recv_cq = cq;
+	for (unsigned int i = 0; i < 2; i++) {
+		qps[i] = uroce_create_qp(pair.ends[1].pd, &init);
+		assert_non_null(qps[i]);
+	}
+	assert_int_equal(uroce_destroy_qp_async(qps[0], NULL, NULL), 0);
+	assert_ptr_equal(uroce_cq_of(cq)->producer, &workers[1]->engine);
+	assert_int_equal(uroce_destroy_qp_async(qps[1], NULL, NULL), 0);
+	assert_null(uroce_cq_of(cq)->producer);
+	assert_int_equal(uroce_stop_port(context(1)), 0);
+	assert_int_equal(uroce_start_port(context(1), NULL, workers, 1), 0);
+	assert_int_equal(uroce_destroy_worker(workers[1]), 0);
+	pair.nb_workers--;
+	expect_qp_on(cq, NULL, workers[0]);
+	assert_int_equal(uroce_destroy_cq(cq), EBUSY);
+	while (uroce_destroy_cq(cq) != 0)
+		pair_poll(&pair, 1);
+	exchange(1);
+}
+
 /* ---- QP1, which belongs to the CM ---- */
 
 static struct rdma_cm_id *
@@ -540,7 +576,7 @@ UROCE_TESTS(failure_restart)
 	const struct CMUnitTest tests[] = {
 		TEST(same),	    TEST(for_long),	 TEST(objects),		       TEST(close),  TEST(mtu),
 		TEST(more_workers), TEST(fewer_workers), TEST(move_and_fewer_workers), TEST(cm),     TEST(errors),
-		TEST(busy),
+		TEST(busy),	    TEST(async_destroy),
 	};
 
 	test_eal_init("--log-level=lib.ethdev:critical", NULL);

@@ -202,6 +202,17 @@ uroce_cq_detach(struct uroce_cq *cq, struct uroce_engine *engine)
 	pthread_mutex_unlock(&cq->ibv.mutex);
 }
 
+void
+uroce_cq_forget_engine(struct uroce_cq *cq, const struct uroce_engine *engine)
+{
+	pthread_mutex_lock(&cq->ibv.mutex);
+	if (engine == cq->producer && cq->producer_refs > 0 && --cq->producer_refs == 0) {
+		__atomic_store_n(&cq->shared, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&cq->producer, NULL, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&cq->ibv.mutex);
+}
+
 /* The turns keep both producers out. If there are others, the lock stays; once the last QP has come, `to` is the only
  * one. */
 void

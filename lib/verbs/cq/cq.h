@@ -173,6 +173,8 @@ bool uroce_cq_push(struct uroce_cq *cq, struct uroce_engine *engine, const struc
 void uroce_cq_attach(struct uroce_cq *cq, struct uroce_engine *engine);
 /** Drop the count of uroce_cq_attach(), after the last push of the QP, whose engine is this one now. */
 void uroce_cq_detach(struct uroce_cq *cq, struct uroce_engine *engine);
+/** The QP has pushed for the last time, and its engine may be freed before uroce_cq_detach(cq, NULL). */
+void uroce_cq_forget_engine(struct uroce_cq *cq, const struct uroce_engine *engine);
 
 /** A QP with `refs` counts moves to another engine. Under ibv.mutex, in the turns of both engines. */
 void uroce_cq_moved(struct uroce_cq *cq, uint32_t refs, struct uroce_engine *from, struct uroce_engine *to);

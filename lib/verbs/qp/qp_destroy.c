@@ -28,8 +28,19 @@ try_free(struct uroce_reclaim *r, uint64_t now_ns)
 	if (!uroce_rcu_has_ended(r->grace) ||
 	    !uroce_device_try_forget_events(qp->ibv.context, &qp->events, &qp->ibv.mutex, &qp->ibv.events_completed))
 		return false;
+	qp->engine = NULL; /* no worker has the QP any more */
 	uroce_qp_dispose(qp);
 	return true;
+}
+
+/* Until the QP is freed, its worker may be destroyed. */
+static void
+forget_engine(const struct uroce_qp *qp)
+{
+	if (qp->ibv.send_cq != NULL)
+		uroce_cq_forget_engine(uroce_cq_of(qp->ibv.send_cq), qp->engine);
+	if (qp->ibv.recv_cq != NULL)
+		uroce_cq_forget_engine(uroce_cq_of(qp->ibv.recv_cq), qp->engine);
 }
 
 int
@@ -48,6 +59,7 @@ uroce_destroy_qp_async(struct ibv_qp *ibv, void (*freed)(void *arg), void *arg)
 	uroce_qp_withdraw(qp);
 	/* no more completions follow: the engine, which pushes them, has removed the QP */
 	uroce_qp_forget_completions(qp);
+	forget_engine(qp);
 	r->grace = uroce_rcu_begin();
 	uroce_reclaim_add(r);
 	return 0;
