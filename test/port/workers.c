@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <rte_debug.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
@@ -26,6 +27,7 @@
 #include "groups.h"
 #include "port/worker/pool.h"
 #include "port/worker/worker.h"
+#include "tap.h"
 #include "uroce.h"
 
 #define LCORE   1 /* runs workers; lcore 0 is the main one */
@@ -169,6 +171,51 @@ test_launch(void **state)
 	destroy(workers, 2);
 }
 
+struct freeing {
+	struct uroce_worker *w;
+	bool begun, ended; /* atomic */
+};
+
+/* On the worker's lcore: wait until the other thread waits for it, then call functions that lock the list of workers. */
+static void
+freed(void *arg)
+{
+	struct freeing *f = arg;
+	struct uroce_worker *other;
+
+	__atomic_store_n(&f->begun, true, __ATOMIC_RELAXED);
+	while (!__atomic_load_n(&f->w->stop, __ATOMIC_RELAXED))
+		sched_yield();
+	other = uroce_create_worker(-1);
+	RTE_VERIFY(other != NULL && uroce_destroy_worker(other) == 0);
+	__atomic_store_n(&f->ended, true, __ATOMIC_RELAXED);
+}
+
+static void
+test_stop_in_callback(void **state)
+{
+	static const char *const cidrs[] = { "10.0.0.1/24", NULL };
+	static uint8_t memory[64];
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct freeing f;
+	struct tap t;
+
+	tap_open(&t, 0, cidrs);
+	f = (struct freeing){ .w = t.worker };
+	pd = uroce_alloc_pd(t.context);
+	mr = uroce_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+	assert_non_null(mr);
+	assert_int_equal(uroce_worker_launch(t.worker, LCORE), 0);
+	assert_int_equal(uroce_dereg_mr_async(mr, freed, &f), 0);
+	while (!__atomic_load_n(&f.begun, __ATOMIC_RELAXED))
+		sched_yield();
+	assert_int_equal(uroce_worker_stop(t.worker), 0);
+	assert_true(f.ended);
+	assert_int_equal(uroce_dealloc_pd(pd), 0);
+	tap_close(&t);
+}
+
 /* Frames for a port without a worker are freed: when the port is closed, by a poll, and with the worker. */
 static void
 test_inbox(void **state)
@@ -296,6 +343,7 @@ UROCE_TESTS(port_workers)
 		cmocka_unit_test(test_used),  cmocka_unit_test(test_launch),
 		cmocka_unit_test(test_inbox), cmocka_unit_test(test_help),
 		cmocka_unit_test(test_hold),  cmocka_unit_test(test_no_memzone),
+		cmocka_unit_test(test_stop_in_callback),
 	};
 
 	/* both on one CPU: the machine may have only one */

@@ -237,20 +237,26 @@ unlock:
 	return ret;
 }
 
+/* Wait without the lock, for which the lcore may wait in a callback of uroce_dereg_mr_async(). */
 int
 uroce_worker_stop(struct uroce_worker *w)
 {
 	unsigned int lcore_id;
+	bool stops;
 
 	pthread_mutex_lock(&workers_lock);
 	lcore_id = w->lcore;
-	if (lcore_id != LCORE_ID_ANY) {
+	stops = lcore_id != LCORE_ID_ANY && !w->stop; /* else no lcore runs it, or another thread stops it */
+	if (stops)
 		__atomic_store_n(&w->stop, true, __ATOMIC_RELAXED);
-		rte_eal_wait_lcore(lcore_id);
-		w->lcore = LCORE_ID_ANY;
-	}
 	pthread_mutex_unlock(&workers_lock);
-	return lcore_id != LCORE_ID_ANY ? 0 : EINVAL;
+	if (!stops)
+		return EINVAL;
+	rte_eal_wait_lcore(lcore_id);
+	pthread_mutex_lock(&workers_lock);
+	w->lcore = LCORE_ID_ANY;
+	pthread_mutex_unlock(&workers_lock);
+	return 0;
 }
 
 /* The thread that polled the worker last owns it until it has not polled for UROCE_WORKER_LEFT_NS, or sleeps. A thread
