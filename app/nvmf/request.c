@@ -66,7 +66,7 @@ begin(struct nvmf_request *req, struct nvmf_capsule *capsule)
 	req->direction = NVME_NO_DATA;
 	status = uroce_nvmf_capsule_parse(req);
 	if (status != NVME_SUCCESS)
-		uroce_nvmf_request_finish(req, status | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, status);
 	else if (req->keyed)
 		uroce_nvmf_request_resume(req);
 	else
@@ -157,6 +157,12 @@ uroce_nvmf_request_finish(struct nvmf_request *req, uint16_t status)
 }
 
 void
+uroce_nvmf_request_refuse(struct nvmf_request *req, uint16_t status)
+{
+	uroce_nvmf_request_finish(req, status | NVME_DO_NOT_RETRY);
+}
+
+void
 uroce_nvmf_request_free(struct nvmf_request *req)
 {
 	struct nvmf_queue *q = req->queue;
@@ -176,7 +182,7 @@ uroce_nvmf_request_free(struct nvmf_request *req)
 }
 
 void
-uroce_nvmf_request_reply(struct nvmf_request *req, const void *structure, size_t bytes, uint64_t from)
+uroce_nvmf_request_fill(struct nvmf_request *req, const void *structure, size_t bytes, uint64_t from)
 {
 	size_t n = from < bytes ? RTE_MIN(bytes - (size_t)from, (size_t)req->data_bytes) : 0;
 
@@ -185,4 +191,11 @@ uroce_nvmf_request_reply(struct nvmf_request *req, const void *structure, size_t
 	if (n != 0)
 		memcpy(req->data, (const uint8_t *)structure + from, n);
 	memset(req->data + n, 0, req->data_bytes - n);
+}
+
+void
+uroce_nvmf_request_reply(struct nvmf_request *req, const void *structure, size_t bytes, uint64_t from)
+{
+	uroce_nvmf_request_fill(req, structure, bytes, from);
+	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }

@@ -74,7 +74,9 @@ void uroce_nvmf_request_use(struct nvmf_request *req, struct nvmf_namespace *ns)
 
 /** Finish the command. @param status	enum nvme_status, maybe with NVME_DO_NOT_RETRY */
 void uroce_nvmf_request_finish(struct nvmf_request *req, uint16_t status);
-/** The same with a result (DW0 and DW1 of the completion). */
+/** The same with NVME_DO_NOT_RETRY. */
+void uroce_nvmf_request_refuse(struct nvmf_request *req, uint16_t status);
+/** Finish the command with a result (DW0 and DW1 of the completion). */
 void uroce_nvmf_request_finish_with(struct nvmf_request *req, uint16_t status, uint64_t result);
 
 /** The response was sent, or cannot be: free the request, and start the next pending command with it. */
@@ -82,6 +84,8 @@ void uroce_nvmf_request_free(struct nvmf_request *req);
 
 /** Copy `bytes` of a data structure to the request's data from offset `from` of the structure on; zeros behind it. For
  * commands that return a structure. */
+void uroce_nvmf_request_fill(struct nvmf_request *req, const void *structure, size_t bytes, uint64_t from);
+/** The same, and finish the command with success. */
 void uroce_nvmf_request_reply(struct nvmf_request *req, const void *structure, size_t bytes, uint64_t from);
 
 /** @return CDW10 + i of the command, as the host's byte order */

@@ -10,12 +10,6 @@
 #include "request.h"
 
 static void
-refuse(struct nvmf_request *req, uint16_t status)
-{
-	uroce_nvmf_request_finish(req, status | NVME_DO_NOT_RETRY);
-}
-
-static void
 set_queues(struct nvmf_request *req)
 {
 	struct nvmf_controller *c = req->queue->controller;
@@ -23,11 +17,11 @@ set_queues(struct nvmf_request *req)
 	uint32_t n = RTE_MIN(RTE_MIN(sqs, cqs) + 1, (uint32_t)c->subsystem->io_queues);
 
 	if (sqs == 0xffff || cqs == 0xffff) {
-		refuse(req, NVME_INVALID_FIELD);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD);
 		return;
 	}
 	if (c->nb_queues > 1) { /* only before I/O queues exist */
-		refuse(req, NVME_COMMAND_SEQUENCE);
+		uroce_nvmf_request_refuse(req, NVME_COMMAND_SEQUENCE);
 		return;
 	}
 	c->io_queues = (uint16_t)n;
@@ -41,7 +35,7 @@ set_features(struct nvmf_request *req)
 	uint32_t value = uroce_nvmf_cdw(req, 11);
 
 	if (uroce_nvmf_cdw(req, 10) >> 31 != 0) {
-		refuse(req, NVME_FEATURE_NOT_SAVEABLE);
+		uroce_nvmf_request_refuse(req, NVME_FEATURE_NOT_SAVEABLE);
 		return;
 	}
 	switch (uroce_nvmf_cdw(req, 10) & 0xff) {
@@ -56,7 +50,7 @@ set_features(struct nvmf_request *req)
 		break;
 	case NVME_FEATURE_WRITE_CACHE:
 		if ((value & 1) == 0) { /* the cache of the host's page cache cannot be switched off: Flush and FUA work */
-			refuse(req, NVME_FEATURE_NOT_CHANGEABLE);
+			uroce_nvmf_request_refuse(req, NVME_FEATURE_NOT_CHANGEABLE);
 			return;
 		}
 		break;
@@ -66,7 +60,7 @@ set_features(struct nvmf_request *req)
 	case NVME_FEATURE_ERROR_RECOVERY:
 		break; /* without effect on a target of queues of equal weight */
 	default:
-		refuse(req, NVME_INVALID_FIELD);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD);
 		return;
 	}
 	uroce_nvmf_request_finish(req, NVME_SUCCESS);
@@ -78,11 +72,10 @@ get_host_id(struct nvmf_request *req)
 	const struct nvmf_controller *c = req->queue->controller;
 
 	if ((uroce_nvmf_cdw(req, 11) & 1) == 0) { /* fabrics: 128 bits only */
-		refuse(req, NVME_INVALID_FIELD);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD);
 		return;
 	}
 	uroce_nvmf_request_reply(req, c->hostid, sizeof(c->hostid), 0);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 static void
@@ -102,10 +95,10 @@ get_features(struct nvmf_request *req)
 	case NVME_FEATURE_ERROR_RECOVERY:
 	case NVME_FEATURE_ATOMICITY: break;
 	case NVME_FEATURE_HOST_ID: get_host_id(req); return;
-	default: refuse(req, NVME_INVALID_FIELD); return;
+	default: uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD); return;
 	}
 	/* the result is all there is: a host that describes data, too, must not get what the buffer had before */
-	uroce_nvmf_request_reply(req, NULL, 0, 0);
+	uroce_nvmf_request_fill(req, NULL, 0, 0);
 	uroce_nvmf_request_finish_with(req, NVME_SUCCESS, result);
 }
 
@@ -133,7 +126,7 @@ hold_event(struct nvmf_request *req)
 	uint16_t status = uroce_nvmf_controller_hold_event(req->queue->controller, req);
 
 	if (status != NVME_SUCCESS)
-		refuse(req, status);
+		uroce_nvmf_request_refuse(req, status);
 }
 
 /* Discovery controllers have few commands. */
@@ -158,11 +151,11 @@ uroce_nvmf_admin_execute(struct nvmf_request *req)
 	uint8_t opcode = req->command.opcode;
 
 	if (!uroce_nvmf_controller_is_ready(c)) {
-		refuse(req, NVME_COMMAND_SEQUENCE);
+		uroce_nvmf_request_refuse(req, NVME_COMMAND_SEQUENCE);
 		return;
 	}
 	if (!is_allowed(c, opcode)) {
-		refuse(req, NVME_INVALID_OPCODE);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_OPCODE);
 		return;
 	}
 	switch (opcode) {
@@ -173,6 +166,6 @@ uroce_nvmf_admin_execute(struct nvmf_request *req)
 	case NVME_ADMIN_GET_FEATURES: get_features(req); break;
 	case NVME_ADMIN_ASYNC_EVENT: hold_event(req); break;
 	case NVME_ADMIN_KEEP_ALIVE: uroce_nvmf_request_finish(req, NVME_SUCCESS); break; /* see execute() */
-	default: refuse(req, NVME_INVALID_OPCODE);
+	default: uroce_nvmf_request_refuse(req, NVME_INVALID_OPCODE);
 	}
 }

@@ -22,9 +22,9 @@ uroce_nvmf_execute(struct nvmf_request *req)
 	if (req->command.opcode == NVME_OPCODE_FABRICS)
 		uroce_nvmf_fabrics_execute(req);
 	else if (q->controller == NULL)
-		uroce_nvmf_request_finish(req, NVME_COMMAND_SEQUENCE | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_COMMAND_SEQUENCE);
 	else if (!uroce_nvmf_queue_is_open(q))
-		uroce_nvmf_request_finish(req, NVME_AUTH_REQUIRED | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_AUTH_REQUIRED);
 	else if (q->qid == 0)
 		uroce_nvmf_admin_execute(req);
 	else

@@ -212,7 +212,7 @@ authenticate(struct nvmf_request *req, bool send)
 			log_authentication(req->queue);
 	}
 	if (status == NVME_SUCCESS && !send)
-		uroce_nvmf_request_reply(req, message, bytes, 0);
+		uroce_nvmf_request_fill(req, message, bytes, 0);
 	uroce_nvmf_request_finish(req, status == NVME_SUCCESS ? status : status | NVME_DO_NOT_RETRY);
 }
 
@@ -225,11 +225,11 @@ uroce_nvmf_fabrics_execute(struct nvmf_request *req)
 	if (type == NVME_FABRICS_CONNECT) {
 		connect_queue(req);
 	} else if (q->controller == NULL) {
-		uroce_nvmf_request_finish(req, NVME_COMMAND_SEQUENCE | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_COMMAND_SEQUENCE);
 	} else if (type == NVME_FABRICS_AUTH_SEND || type == NVME_FABRICS_AUTH_RECEIVE) {
 		authenticate(req, type == NVME_FABRICS_AUTH_SEND);
 	} else if (!uroce_nvmf_queue_is_open(q)) {
-		uroce_nvmf_request_finish(req, NVME_AUTH_REQUIRED | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_AUTH_REQUIRED);
 	} else if (type == NVME_FABRICS_PROPERTY_GET && q->qid == 0) {
 		property_get(req);
 	} else if (type == NVME_FABRICS_PROPERTY_SET && q->qid == 0) {
@@ -238,6 +238,6 @@ uroce_nvmf_fabrics_execute(struct nvmf_request *req)
 		uroce_nvmf_request_finish(req, NVME_SUCCESS);
 		uroce_nvmf_queue_kick(req->queue);
 	} else {
-		uroce_nvmf_request_finish(req, NVME_INVALID_OPCODE | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_OPCODE);
 	}
 }

@@ -65,7 +65,6 @@ identify_controller(struct nvmf_request *req)
 		id.nn = rte_cpu_to_le_32(UROCE_NVMF_MAX_NAMESPACES);
 	}
 	uroce_nvmf_request_reply(req, &id, sizeof(id), 0);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 static void
@@ -80,7 +79,6 @@ identify_namespace(struct nvmf_request *req, const struct nvmf_namespace *ns)
 		id.lbaf[0].data_shift = ns->block_shift;
 	}
 	uroce_nvmf_request_reply(req, &id, sizeof(id), 0);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 static void
@@ -94,7 +92,6 @@ identify_active(struct nvmf_request *req, uint32_t after)
 		if (uroce_nvmf_subsystem_namespace(s, nsid) != NULL)
 			list[n++] = rte_cpu_to_le_32(nsid);
 	uroce_nvmf_request_reply(req, list, sizeof(list), 0);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 static size_t
@@ -117,7 +114,6 @@ identify_descriptors(struct nvmf_request *req, const struct nvmf_namespace *ns)
 	at = add_descriptor(list, at, NVME_DESCRIPTOR_UUID, ns->uuid, sizeof(ns->uuid));
 	(void)add_descriptor(list, at, NVME_DESCRIPTOR_CSI, &command_set, 1);
 	uroce_nvmf_request_reply(req, list, sizeof(list), 0);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 /* The NVM command set's own structures: limits, all 0: none. */
@@ -125,11 +121,10 @@ static void
 identify_command_set(struct nvmf_request *req)
 {
 	if (uroce_nvmf_cdw(req, 11) >> 24 != 0) {
-		uroce_nvmf_request_finish(req, NVME_INVALID_FIELD | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD);
 		return;
 	}
 	uroce_nvmf_request_reply(req, NULL, 0, 0);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 /* Combinations of I/O command sets: the first has NVM only. */
@@ -139,7 +134,6 @@ identify_command_sets(struct nvmf_request *req)
 	rte_le64_t sets[512] = { rte_cpu_to_le_64(1) };
 
 	uroce_nvmf_request_reply(req, sets, sizeof(sets), 0);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 static void
@@ -149,7 +143,7 @@ identify_one(struct nvmf_request *req, uint32_t nsid, uint8_t cns)
 	bool valid = nsid != 0 && nsid <= UROCE_NVMF_MAX_NAMESPACES;
 
 	if (!valid || (ns == NULL && cns != NVME_CNS_NAMESPACE))
-		uroce_nvmf_request_finish(req, NVME_INVALID_NAMESPACE | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_NAMESPACE);
 	else if (cns == NVME_CNS_NAMESPACE)
 		identify_namespace(req, ns);
 	else if (cns == NVME_CNS_DESCRIPTORS)
@@ -166,7 +160,7 @@ uroce_nvmf_identify(struct nvmf_request *req)
 	uint8_t cns = uroce_nvmf_cdw(req, 10) & 0xff;
 
 	if (c->discovery && cns != NVME_CNS_CONTROLLER) {
-		uroce_nvmf_request_finish(req, NVME_INVALID_FIELD | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD);
 		return;
 	}
 	switch (cns) {
@@ -176,13 +170,13 @@ uroce_nvmf_identify(struct nvmf_request *req)
 			identify_active(req, nsid);
 			break;
 		}
-		uroce_nvmf_request_finish(req, NVME_INVALID_NAMESPACE | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_NAMESPACE);
 		break;
 	case NVME_CNS_NAMESPACE:
 	case NVME_CNS_DESCRIPTORS:
 	case NVME_CNS_CSI_NAMESPACE: identify_one(req, nsid, cns); break;
 	case NVME_CNS_CSI_CONTROLLER: identify_command_set(req); break;
 	case NVME_CNS_COMMAND_SETS: identify_command_sets(req); break;
-	default: uroce_nvmf_request_finish(req, NVME_INVALID_FIELD | NVME_DO_NOT_RETRY);
+	default: uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD);
 	}
 }

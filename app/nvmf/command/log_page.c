@@ -18,11 +18,10 @@ reply(struct nvmf_request *req, const void *log, size_t bytes)
 	uint64_t from = (uint64_t)uroce_nvmf_cdw(req, 13) << 32 | uroce_nvmf_cdw(req, 12);
 
 	if ((from & 3) != 0 || from > bytes) {
-		uroce_nvmf_request_finish(req, NVME_INVALID_FIELD | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD);
 		return;
 	}
 	uroce_nvmf_request_reply(req, log, bytes, from);
-	uroce_nvmf_request_finish(req, NVME_SUCCESS);
 }
 
 /* SMART: a target has no sensors; a temperature of 0 K means none. */
@@ -132,12 +131,12 @@ uroce_nvmf_log_page(struct nvmf_request *req)
 	uint8_t page = uroce_nvmf_cdw(req, 10) & 0xff;
 
 	if (dwords * 4 > req->data_bytes) {
-		uroce_nvmf_request_finish(req, NVME_SGL_LENGTH_INVALID | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_SGL_LENGTH_INVALID);
 		return;
 	}
 	req->data_bytes = (uint32_t)(dwords * 4);
 	if (c->discovery != (page == NVME_LOG_DISCOVERY)) {
-		uroce_nvmf_request_finish(req, NVME_INVALID_LOG_PAGE | NVME_DO_NOT_RETRY);
+		uroce_nvmf_request_refuse(req, NVME_INVALID_LOG_PAGE);
 		return;
 	}
 	switch (page) {
@@ -152,6 +151,6 @@ uroce_nvmf_log_page(struct nvmf_request *req)
 	case NVME_LOG_CHANGED_NAMESPACES: log_changed(req); break;
 	case NVME_LOG_EFFECTS: log_effects(req); break;
 	case NVME_LOG_DISCOVERY: log_discovery(req); break;
-	default: uroce_nvmf_request_finish(req, NVME_INVALID_LOG_PAGE | NVME_DO_NOT_RETRY);
+	default: uroce_nvmf_request_refuse(req, NVME_INVALID_LOG_PAGE);
 	}
 }
