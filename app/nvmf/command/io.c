@@ -117,44 +117,35 @@ take_buffer(struct nvmf_request *req)
 	return req->buffer != NULL;
 }
 
-/* Verify: read piece by piece, and drop what was read. io.offset is the piece's, req->at its first block. */
-static void verify_next(struct nvmf_io *io, int error);
-
+/* The next piece of a command that reads or writes its blocks through one buffer. The rest begins at block req->at. */
 static void
-verify_piece(struct nvmf_request *req)
-{
-	const struct nvmf_namespace *ns = req->io.ns;
-	uint64_t most = UROCE_NVMF_BUFFER_BYTES >> ns->block_shift;
-	uint64_t blocks = RTE_MIN(blocks_of(req) - req->at, most);
-	uint64_t first = slba_of(req) + req->at;
-
-	req->at += (uint32_t)blocks;
-	submit(req, NVMF_IO_READ, first << ns->block_shift, blocks << ns->block_shift, verify_next);
-}
-
-static void
-verify_next(struct nvmf_io *io, int error)
+next_piece(struct nvmf_io *io, int error)
 {
 	struct nvmf_request *req = request_of(io);
+	uint64_t blocks = RTE_MIN(blocks_of(req) - req->at, (uint64_t)UROCE_NVMF_BUFFER_BYTES >> io->ns->block_shift);
+	uint64_t first = slba_of(req) + req->at;
 
-	if (error != 0 || req->at == blocks_of(req))
+	if (error != 0 || blocks == 0) {
 		done(io, error);
-	else
-		verify_piece(req);
+		return;
+	}
+	req->at += (uint32_t)blocks;
+	submit(req, io->kind, first << io->ns->block_shift, blocks << io->ns->block_shift, next_piece);
 }
 
+/* Verify: read, and drop what was read. */
 static uint16_t
-verify(struct nvmf_request *req, struct nvmf_namespace *ns)
+verify(struct nvmf_request *req)
 {
-	(void)ns;
 	if (!take_buffer(req))
 		return NVME_INTERNAL_ERROR; /* the host tries again */
 	req->io.data = req->buffer;
-	verify_piece(req);
+	req->io.kind = NVMF_IO_READ;
+	next_piece(&req->io, 0);
 	return NVME_SUCCESS;
 }
 
-/* Compare: read into a second buffer. In-capsule data have none, keyed data have the first. */
+/* Compare: read into a buffer beside that of the host's data. */
 static void
 compared(struct nvmf_io *io, int error)
 {
@@ -163,8 +154,7 @@ compared(struct nvmf_io *io, int error)
 
 	if (error == 0 && memcmp(io->data, req->data, io->bytes) != 0)
 		status = NVME_COMPARE_FAILURE | NVME_DO_NOT_RETRY;
-	if (io->data != req->buffer)
-		uroce_nvmf_buffer_put(&req->queue->poller->buffers, io->data);
+	uroce_nvmf_buffer_put(&req->queue->poller->buffers, io->data);
 	uroce_nvmf_request_finish(req, status);
 }
 
@@ -175,46 +165,14 @@ compare(struct nvmf_request *req, struct nvmf_namespace *ns)
 
 	if (bytes != req->data_bytes)
 		return NVME_SGL_LENGTH_INVALID;
-	if (req->buffer == NULL) {
-		if (!take_buffer(req))
-			return NVME_INTERNAL_ERROR;
-		req->io.data = req->buffer;
-	} else {
-		req->io.data = uroce_nvmf_buffer_get(&req->queue->poller->buffers);
-		if (req->io.data == NULL)
-			return NVME_INTERNAL_ERROR;
-	}
+	req->io.data = uroce_nvmf_buffer_get(&req->queue->poller->buffers);
+	if (req->io.data == NULL)
+		return NVME_INTERNAL_ERROR;
 	submit(req, NVMF_IO_READ, slba_of(req) << ns->block_shift, bytes, compared);
 	return NVME_SUCCESS;
 }
 
-/* Write Zeroes without fallocate(2): write pieces of zeros. */
-static void zero_next(struct nvmf_io *io, int error);
-
-static void
-zero_piece(struct nvmf_request *req)
-{
-	const struct nvmf_namespace *ns = req->io.ns;
-	uint64_t most = UROCE_NVMF_BUFFER_BYTES >> ns->block_shift;
-	uint64_t blocks = RTE_MIN(blocks_of(req) - req->at, most);
-	uint64_t first = slba_of(req) + req->at;
-
-	req->at += (uint32_t)blocks;
-	submit(req, NVMF_IO_WRITE, first << ns->block_shift, blocks << ns->block_shift, zero_next);
-}
-
-static void
-zero_next(struct nvmf_io *io, int error)
-{
-	struct nvmf_request *req = request_of(io);
-
-	if (error != 0 || req->at == blocks_of(req))
-		done(io, error);
-	else
-		zero_piece(req);
-}
-
-/* A FUA that fallocate(2) cannot give: flush behind it. */
+/* Where the file system has no fallocate(2), write zeros. It cannot give FUA: flush behind it. */
 static void
 zeroed(struct nvmf_io *io, int error)
 {
@@ -223,7 +181,8 @@ zeroed(struct nvmf_io *io, int error)
 	if (error == -EOPNOTSUPP && take_buffer(req)) {
 		memset(req->buffer, 0, UROCE_NVMF_BUFFER_BYTES);
 		io->data = req->buffer;
-		zero_piece(req);
+		io->kind = NVMF_IO_WRITE;
+		next_piece(io, 0);
 	} else if (error == 0 && io->fua) {
 		submit(req, NVMF_IO_FLUSH, 0, 0, done);
 	} else {
@@ -239,21 +198,33 @@ write_zeroes(struct nvmf_request *req, struct nvmf_namespace *ns)
 	return NVME_SUCCESS;
 }
 
+static unsigned int
+nb_ranges(const struct nvmf_request *req)
+{
+	return (uroce_nvmf_cdw(req, 10) & 0xff) + 1;
+}
+
+static struct nvme_dsm_range
+range_of(const struct nvmf_request *req, unsigned int i)
+{
+	struct nvme_dsm_range range;
+
+	memcpy(&range, req->data + i * sizeof(range), sizeof(range));
+	return range;
+}
+
 /* Dataset Management: deallocate range after range. It is a hint: a file system that cannot is no error. */
 static void
 punch_next(struct nvmf_io *io, int error)
 {
 	struct nvmf_request *req = request_of(io);
-	const struct nvme_dsm_range *ranges = (const struct nvme_dsm_range *)req->data;
-	const unsigned int n = (uroce_nvmf_cdw(req, 10) & 0xff) + 1;
-	struct nvme_dsm_range range;
-	uint64_t blocks;
 
 	if (error == -EOPNOTSUPP)
 		error = 0;
-	while (error == 0 && req->at < n) {
-		memcpy(&range, &ranges[req->at++], sizeof(range));
-		blocks = rte_le_to_cpu_32(range.blocks);
+	while (error == 0 && req->at < nb_ranges(req)) {
+		struct nvme_dsm_range range = range_of(req, req->at++);
+		uint64_t blocks = rte_le_to_cpu_32(range.blocks);
+
 		if (blocks == 0)
 			continue;
 		submit(req, NVMF_IO_PUNCH, rte_le_to_cpu_64(range.slba) << io->ns->block_shift,
@@ -266,17 +237,12 @@ punch_next(struct nvmf_io *io, int error)
 static uint16_t
 manage(struct nvmf_request *req, struct nvmf_namespace *ns)
 {
-	const unsigned int n = (uroce_nvmf_cdw(req, 10) & 0xff) + 1;
-	const struct nvme_dsm_range *ranges = (const struct nvme_dsm_range *)req->data;
-
-	if (req->data_bytes < n * sizeof(struct nvme_dsm_range))
+	if (req->data_bytes < nb_ranges(req) * sizeof(struct nvme_dsm_range))
 		return NVME_SGL_LENGTH_INVALID;
-	for (unsigned int i = 0; i < n; i++) {
-		struct nvme_dsm_range range;
-		uint16_t status;
+	for (unsigned int i = 0; i < nb_ranges(req); i++) {
+		struct nvme_dsm_range range = range_of(req, i);
+		uint16_t status = check_range(req, ns, rte_le_to_cpu_64(range.slba), rte_le_to_cpu_32(range.blocks));
 
-		memcpy(&range, &ranges[i], sizeof(range));
-		status = check_range(req, ns, rte_le_to_cpu_64(range.slba), rte_le_to_cpu_32(range.blocks));
 		if (rte_le_to_cpu_32(range.blocks) != 0 && status != NVME_SUCCESS)
 			return status;
 	}
@@ -338,7 +304,7 @@ execute_on(struct nvmf_request *req, struct nvmf_namespace *ns)
 	case NVME_IO_WRITE_ZEROES: return write_zeroes(req, ns);
 	case NVME_IO_DSM: return manage(req, ns);
 	case NVME_IO_COMPARE: return compare(req, ns);
-	default: return verify(req, ns);
+	default: return verify(req);
 	}
 }
 
