@@ -4,7 +4,7 @@
  * Admin commands: features, asynchronous events, Abort, Keep Alive. The poller of the admin queue.
  */
 
-#include "command/admin.h"
+#include "command/execute.h"
 #include "controller.h"
 #include "queue.h"
 #include "request.h"

@@ -4,10 +4,7 @@
  * Decides which commands a queue executes. The poller of the queue.
  */
 
-#include "command/admin.h"
 #include "command/execute.h"
-#include "command/fabrics.h"
-#include "command/io.h"
 #include "controller.h"
 #include "queue.h"
 #include "request.h"

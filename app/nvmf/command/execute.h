@@ -12,4 +12,11 @@ struct nvmf_request;
 /** Execute a command whose data are there; it finishes now or later. */
 void uroce_nvmf_execute(struct nvmf_request *req);
 
+/* The parts of it, each in its file. */
+void uroce_nvmf_fabrics_execute(struct nvmf_request *req);
+void uroce_nvmf_admin_execute(struct nvmf_request *req);
+void uroce_nvmf_identify(struct nvmf_request *req);
+void uroce_nvmf_log_page(struct nvmf_request *req);
+void uroce_nvmf_io_execute(struct nvmf_request *req);
+
 #endif /* UROCE_NVMF_EXECUTE_H */

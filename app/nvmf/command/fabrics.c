@@ -10,7 +10,7 @@
 #include "auth/crypto.h"
 #include "auth/dhchap.h"
 #include "controller.h"
-#include "command/fabrics.h"
+#include "command/execute.h"
 #include "report/log.h"
 #include "queue.h"
 #include "target.h"

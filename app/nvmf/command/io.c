@@ -12,7 +12,7 @@
 
 #include "store/backend.h"
 #include "controller.h"
-#include "command/io.h"
+#include "command/execute.h"
 #include "poller.h"
 #include "queue.h"
 #include "request.h"

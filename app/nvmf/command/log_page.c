@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command/admin.h"
+#include "command/execute.h"
 #include "controller.h"
 #include "queue.h"
 #include "request.h"
