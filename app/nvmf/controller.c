@@ -117,6 +117,15 @@ uroce_nvmf_controller_join(struct nvmf_queue *q, const struct nvme_connect_data 
 	return status;
 }
 
+/* Under the lock. */
+static void
+kick_io_queues(struct nvmf_controller *c)
+{
+	for (unsigned int i = 1; i < UROCE_NVMF_MAX_QUEUES; i++)
+		if (c->queues[i] != NULL)
+			uroce_nvmf_queue_kick(c->queues[i]);
+}
+
 void
 uroce_nvmf_controller_leave(struct nvmf_controller *c, struct nvmf_queue *q)
 {
@@ -128,9 +137,8 @@ uroce_nvmf_controller_leave(struct nvmf_controller *c, struct nvmf_queue *q)
 	last = --c->nb_queues == 0;
 	if (q->qid == 0)
 		c->ends = true;
-	for (unsigned int i = 1; c->ends && i < UROCE_NVMF_MAX_QUEUES; i++)
-		if (c->queues[i] != NULL)
-			uroce_nvmf_queue_kick(c->queues[i]);
+	if (c->ends)
+		kick_io_queues(c);
 	if (last)
 		LIST_REMOVE(c, link);
 	pthread_mutex_unlock(&s->lock);
@@ -146,9 +154,7 @@ static void
 end_io_queues(struct nvmf_controller *c)
 {
 	pthread_mutex_lock(&c->subsystem->lock);
-	for (unsigned int i = 1; i < UROCE_NVMF_MAX_QUEUES; i++)
-		if (c->queues[i] != NULL)
-			uroce_nvmf_queue_kick(c->queues[i]);
+	kick_io_queues(c);
 	pthread_mutex_unlock(&c->subsystem->lock);
 }
 

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_byteorder.h>
 
@@ -160,8 +161,6 @@ enum nvme_status {
 	NVME_SUCCESS = 0x000,
 	NVME_INVALID_OPCODE = 0x001,
 	NVME_INVALID_FIELD = 0x002,
-	NVME_CID_CONFLICT = 0x003,
-	NVME_DATA_TRANSFER_ERROR = 0x004,
 	NVME_INTERNAL_ERROR = 0x006,
 	NVME_ABORTED_BY_REQUEST = 0x007,
 	NVME_INVALID_NAMESPACE = 0x00b,
@@ -169,11 +168,9 @@ enum nvme_status {
 	NVME_SGL_LENGTH_INVALID = 0x00f,
 	NVME_SGL_TYPE_INVALID = 0x011,
 	NVME_SGL_OFFSET_INVALID = 0x016,
-	NVME_KEEP_ALIVE_INVALID = 0x019,
 	NVME_WRITE_PROTECTED = 0x020,
 	NVME_LBA_OUT_OF_RANGE = 0x080,
 	NVME_CAPACITY_EXCEEDED = 0x081,
-	NVME_NAMESPACE_NOT_READY = 0x082,
 	NVME_ASYNC_EVENT_LIMIT = 0x105,
 	NVME_INVALID_LOG_PAGE = 0x109,
 	NVME_FEATURE_NOT_SAVEABLE = 0x10d,
@@ -207,7 +204,6 @@ enum nvme_property {
 	NVME_PROPERTY_VS = 0x08,
 	NVME_PROPERTY_CC = 0x14,
 	NVME_PROPERTY_CSTS = 0x1c,
-	NVME_PROPERTY_NSSR = 0x20,
 };
 
 #define NVME_VERSION_1_4 0x00010400u
@@ -373,6 +369,16 @@ enum nvme_descriptor {
 	NVME_DESCRIPTOR_CSI = 4,
 };
 
+/* ASCII text of a structure, padded with spaces */
+static inline void
+uroce_nvme_set_text(char *to, size_t bytes, const char *from)
+{
+	size_t n = strnlen(from, bytes);
+
+	memcpy(to, from, n);
+	memset(to + n, ' ', bytes - n);
+}
+
 /* Log pages */
 enum nvme_log {
 	NVME_LOG_ERROR = 0x01,
@@ -439,7 +445,6 @@ enum nvme_feature {
 
 /* Dataset management */
 #define NVME_DSM_DEALLOCATE (1u << 2)	/* of CDW11 */
-#define NVME_DSM_RANGES 256
 
 struct nvme_dsm_range {
 	rte_le32_t attributes;

@@ -146,7 +146,7 @@ fetched(struct nvmf_request *req, const struct ibv_wc *wc)
 	if (q->dead)
 		uroce_nvmf_request_free(req);
 	else
-		uroce_nvmf_request_fetched(req);
+		uroce_nvmf_request_execute(req);
 }
 
 static void

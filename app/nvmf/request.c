@@ -15,8 +15,8 @@
 #include "queue.h"
 #include "request.h"
 
-static void
-execute(struct nvmf_request *req)
+void
+uroce_nvmf_request_execute(struct nvmf_request *req)
 {
 	req->state = NVMF_EXECUTING;
 	req->queue->execute(req);
@@ -32,7 +32,7 @@ fetch(struct nvmf_request *req)
 			uroce_nvmf_request_free(req);
 		return;
 	}
-	execute(req);
+	uroce_nvmf_request_execute(req);
 }
 
 void
@@ -70,7 +70,7 @@ begin(struct nvmf_request *req, struct nvmf_capsule *capsule)
 	else if (req->keyed)
 		uroce_nvmf_request_resume(req);
 	else
-		execute(req);
+		uroce_nvmf_request_execute(req);
 }
 
 void
@@ -86,12 +86,6 @@ uroce_nvmf_request_start(struct nvmf_capsule *capsule)
 	STAILQ_REMOVE_HEAD(&q->free, free);
 	q->busy++;
 	begin(req, capsule);
-}
-
-void
-uroce_nvmf_request_fetched(struct nvmf_request *req)
-{
-	execute(req);
 }
 
 void

@@ -66,8 +66,8 @@ struct nvmf_request {
 void uroce_nvmf_request_start(struct nvmf_capsule *capsule);
 /** A buffer is free, for which the request has waited. */
 void uroce_nvmf_request_resume(struct nvmf_request *req);
-/** The RDMA READ of its data is complete. */
-void uroce_nvmf_request_fetched(struct nvmf_request *req);
+/** Its data are there: execute the command. */
+void uroce_nvmf_request_execute(struct nvmf_request *req);
 
 /** The command uses this namespace, instead of another. Finishing it ends the use. @param ns	NULL: none */
 void uroce_nvmf_request_use(struct nvmf_request *req, struct nvmf_namespace *ns);

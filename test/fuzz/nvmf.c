@@ -60,7 +60,7 @@ uroce_nvmf_post_fetch(struct nvmf_request *req)
 		return false;
 	}
 	fuzz_bytes(&in, req->data, RTE_MIN(req->data_bytes, 2048u));
-	uroce_nvmf_request_fetched(req);
+	uroce_nvmf_request_execute(req);
 	return true;
 }
 

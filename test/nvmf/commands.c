@@ -541,7 +541,6 @@ test_identifiers(void **state)
 	assert_non_null(again);
 	assert_non_null(other);
 	assert_memory_equal(again->uuid, ns->uuid, sizeof(ns->uuid));
-	assert_memory_equal(again->nguid, ns->nguid, sizeof(ns->nguid));
 	assert_memory_not_equal(other->uuid, ns->uuid, sizeof(ns->uuid));
 	uroce_nvmf_namespace_close(again);
 	uroce_nvmf_namespace_close(other);

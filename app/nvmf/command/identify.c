@@ -16,16 +16,6 @@
 #define MODEL "uroce NVMe-oF target"
 #define SGLS_KEYED (1u << 0 | 1u << 2 | 1u << 20)	/* supported; keyed; offset: in-capsule data */
 
-/* ASCII, padded with spaces */
-static void
-set_text(char *to, size_t bytes, const char *from)
-{
-	size_t n = strnlen(from, bytes);
-
-	memcpy(to, from, n);
-	memset(to + n, ' ', bytes - n);
-}
-
 static void
 describe_commands(struct nvme_identify_controller *id)
 {
@@ -47,9 +37,9 @@ identify_controller(struct nvmf_request *req)
 	const struct nvmf_subsystem *s = c->subsystem;
 	struct nvme_identify_controller id = { .mdts = UROCE_NVMF_MDTS, .cmic = 1 << 1, .acl = 3, .lpa = 1 << 2 };
 
-	set_text(id.serial, sizeof(id.serial), s->serial);
-	set_text(id.model, sizeof(id.model), MODEL);
-	set_text(id.firmware, sizeof(id.firmware), UROCE_VERSION);
+	uroce_nvme_set_text(id.serial, sizeof(id.serial), s->serial);
+	uroce_nvme_set_text(id.model, sizeof(id.model), MODEL);
+	uroce_nvme_set_text(id.firmware, sizeof(id.firmware), UROCE_VERSION);
 	id.cntlid = rte_cpu_to_le_16(c->cntlid);
 	id.version = rte_cpu_to_le_32(NVME_VERSION_1_4);
 	id.cntrltype = c->discovery ? 2 : 1;
@@ -75,7 +65,7 @@ identify_namespace(struct nvmf_request *req, const struct nvmf_namespace *ns)
 	if (ns != NULL) { /* zeros for one that is not active */
 		id.nsze = id.ncap = id.nuse = rte_cpu_to_le_64(uroce_nvmf_namespace_blocks(ns));
 		id.nsattr = ns->read_only;
-		memcpy(id.nguid, ns->nguid, sizeof(id.nguid));
+		memcpy(id.nguid, ns->uuid, sizeof(id.nguid));
 		id.lbaf[0].data_shift = ns->block_shift;
 	}
 	uroce_nvmf_request_reply(req, &id, sizeof(id), 0);
@@ -110,7 +100,7 @@ identify_descriptors(struct nvmf_request *req, const struct nvmf_namespace *ns)
 	uint8_t list[NVME_PAGE_BYTES] = { 0 };
 	size_t at;
 
-	at = add_descriptor(list, 0, NVME_DESCRIPTOR_NGUID, ns->nguid, sizeof(ns->nguid));
+	at = add_descriptor(list, 0, NVME_DESCRIPTOR_NGUID, ns->uuid, sizeof(ns->uuid));
 	at = add_descriptor(list, at, NVME_DESCRIPTOR_UUID, ns->uuid, sizeof(ns->uuid));
 	(void)add_descriptor(list, at, NVME_DESCRIPTOR_CSI, &command_set, 1);
 	uroce_nvmf_request_reply(req, list, sizeof(list), 0);

@@ -38,8 +38,7 @@ log_firmware(struct nvmf_request *req)
 {
 	uint8_t log[512] = { [0] = 1 };
 
-	memset(&log[8], ' ', 8);
-	memcpy(&log[8], UROCE_VERSION, RTE_MIN(strlen(UROCE_VERSION), (size_t)8));
+	uroce_nvme_set_text((char *)&log[8], 8, UROCE_VERSION);
 	reply(req, log, sizeof(log));
 }
 
@@ -87,15 +86,6 @@ log_changed(struct nvmf_request *req)
 }
 
 static void
-pad(char *to, size_t bytes, const char *from)
-{
-	size_t n = strnlen(from, bytes);
-
-	memcpy(to, from, n);
-	memset(to + n, ' ', bytes - n);
-}
-
-static void
 log_discovery(struct nvmf_request *req)
 {
 	const struct nvmf_subsystem *s = req->queue->controller->subsystem;
@@ -114,8 +104,8 @@ log_discovery(struct nvmf_request *req)
 	entry->portid = rte_cpu_to_le_16(1);
 	entry->cntlid = rte_cpu_to_le_16(NVME_CNTLID_DYNAMIC);
 	entry->asqsz = rte_cpu_to_le_16(32);
-	pad(entry->trsvcid, sizeof(entry->trsvcid), s->trsvcid);
-	pad(entry->traddr, sizeof(entry->traddr), s->traddr);
+	uroce_nvme_set_text(entry->trsvcid, sizeof(entry->trsvcid), s->trsvcid);
+	uroce_nvme_set_text(entry->traddr, sizeof(entry->traddr), s->traddr);
 	snprintf(entry->subnqn, sizeof(entry->subnqn), "%s", s->nqn);
 	entry->rdma.qptype = 1; /* reliable connected */
 	entry->rdma.prtype = 1; /* none */
@@ -140,12 +130,7 @@ uroce_nvmf_log_page(struct nvmf_request *req)
 		return;
 	}
 	switch (page) {
-	case NVME_LOG_ERROR: {
-		static const uint8_t none[64];
-
-		reply(req, none, sizeof(none));
-		break;
-	}
+	case NVME_LOG_ERROR: reply(req, (uint8_t[64]){ 0 }, 64); break;
 	case NVME_LOG_SMART: log_smart(req); break;
 	case NVME_LOG_FIRMWARE: log_firmware(req); break;
 	case NVME_LOG_CHANGED_NAMESPACES: log_changed(req); break;

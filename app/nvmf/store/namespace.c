@@ -48,7 +48,6 @@ identify(struct nvmf_namespace *ns, const char *nqn)
 	memcpy(ns->uuid, digest, sizeof(ns->uuid));
 	ns->uuid[6] = (uint8_t)((ns->uuid[6] & 0x0f) | 0x80);	/* version 8: of our own making (RFC 9562) */
 	ns->uuid[8] = (uint8_t)((ns->uuid[8] & 0x3f) | 0x80);
-	memcpy(ns->nguid, ns->uuid, sizeof(ns->nguid));
 	return 0;
 }
 

@@ -33,8 +33,7 @@ struct nvmf_namespace {
 	uint8_t *memory;	/* RAM */
 	uint64_t blocks;	/* atomic: main and telemetry write, pollers read */
 	int flush_error;	/* atomic: of a flush that has failed; 0: none. Pollers: rw, telemetry: relaxed read */
-	uint8_t nguid[16];
-	uint8_t uuid[16];
+	uint8_t uuid[16];	/* also its NGUID */
 };
 
 /**
