@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * What goes on the wire: capsules, commands, completions and data structures of NVMe 1.4 and NVMe over Fabrics 1.1, as
- * far as the target uses them. All fields are little-endian.
+ * far as the target uses them: other fields of structures are reserved here. All are little-endian.
  */
 
 #ifndef UROCE_NVMF_NVME_H
@@ -263,37 +263,25 @@ enum nvme_cns {
 };
 
 struct nvme_identify_controller {
-	rte_le16_t vid;
-	rte_le16_t ssvid;
+	uint8_t reserved0[4];
 	char serial[20];
 	char model[40];
 	char firmware[8];
-	uint8_t rab;
-	uint8_t ieee[3];
+	uint8_t reserved72[4];
 	uint8_t cmic;
 	uint8_t mdts;
 	rte_le16_t cntlid;
 	rte_le32_t version;
-	rte_le32_t rtd3r;
-	rte_le32_t rtd3e;
+	uint8_t reserved84[8];
 	rte_le32_t oaes;
-	rte_le32_t ctratt;
-	uint8_t reserved100[11];
+	uint8_t reserved96[15];
 	uint8_t cntrltype;
-	uint8_t fguid[16];
-	uint8_t reserved128[128];
-	rte_le16_t oacs;		/* 256 */
-	uint8_t acl;
+	uint8_t reserved112[146];
+	uint8_t acl;			/* 258 */
 	uint8_t aerl;
 	uint8_t frmw;
 	uint8_t lpa;
-	uint8_t elpe;
-	uint8_t npss;
-	uint8_t avscc;
-	uint8_t apsta;
-	rte_le16_t wctemp;
-	rte_le16_t cctemp;
-	uint8_t reserved270[50];
+	uint8_t reserved262[58];
 	rte_le16_t kas;			/* 320 */
 	uint8_t reserved322[190];
 	uint8_t sqes;			/* 512 */
@@ -301,29 +289,18 @@ struct nvme_identify_controller {
 	rte_le16_t maxcmd;
 	rte_le32_t nn;
 	rte_le16_t oncs;
-	rte_le16_t fuses;
-	uint8_t fna;
+	uint8_t reserved522[3];
 	uint8_t vwc;
-	rte_le16_t awun;
-	rte_le16_t awupf;
-	uint8_t icsvscc;
-	uint8_t nwpc;
-	rte_le16_t acwu;
-	uint8_t reserved534[2];
+	uint8_t reserved526[10];
 	rte_le32_t sgls;
-	rte_le32_t mnan;
-	uint8_t reserved544[224];
+	uint8_t reserved540[228];
 	char subnqn[NVME_NQN_BYTES];	/* 768 */
 	uint8_t reserved1024[768];
 	rte_le32_t ioccsz;		/* 1792, units of 16 bytes */
 	rte_le32_t iorcsz;
-	rte_le16_t icdoff;
-	uint8_t fcatt;
+	uint8_t reserved1800[3];
 	uint8_t msdbd;
-	rte_le16_t ofcs;
-	uint8_t reserved1806[242];
-	uint8_t power[32][32];
-	uint8_t vendor[1024];
+	uint8_t reserved1804[2292];
 } __attribute__((packed));
 
 static_assert(sizeof(struct nvme_identify_controller) == 4096, "identify controller");
@@ -332,23 +309,11 @@ struct nvme_identify_namespace {
 	rte_le64_t nsze;
 	rte_le64_t ncap;
 	rte_le64_t nuse;
-	uint8_t nsfeat;
-	uint8_t nlbaf;
-	uint8_t flbas;
-	uint8_t mc;
-	uint8_t dpc;
-	uint8_t dps;
+	uint8_t reserved24[6];
 	uint8_t nmic;
-	uint8_t rescap;
-	uint8_t fpi;
+	uint8_t reserved31[2];
 	uint8_t dlfeat;
-	uint8_t reserved34[30];
-	rte_le16_t npwg;		/* 64 */
-	rte_le16_t npwa;
-	rte_le16_t npdg;
-	rte_le16_t npda;
-	rte_le16_t nows;
-	uint8_t reserved74[25];
+	uint8_t reserved34[65];
 	uint8_t nsattr;			/* 99 */
 	uint8_t reserved100[4];
 	uint8_t nguid[16];

@@ -62,11 +62,13 @@ get(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-static void
-add_info(const struct nvmf_target *t, struct rte_tel_data *d)
+static int
+info(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 {
 	const struct nvmf_subsystem *s = &t->subsystem;
 
+	(void)params;
+	rte_tel_data_start_dict(d);
 	rte_tel_data_add_dict_string(d, "nqn", s->nqn);
 	rte_tel_data_add_dict_string(d, "serial", s->serial);
 	rte_tel_data_add_dict_string(d, "address", s->traddr);
@@ -75,14 +77,6 @@ add_info(const struct nvmf_target *t, struct rte_tel_data *d)
 	rte_tel_data_add_dict_uint(d, "pollers", t->nb_pollers);
 	rte_tel_data_add_dict_uint(d, "queues", __atomic_load_n(&t->nb_queues, __ATOMIC_RELAXED));
 	rte_tel_data_add_dict_uint(d, "refused_connections", get(&t->refused));
-}
-
-static int
-info(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
-{
-	(void)params;
-	rte_tel_data_start_dict(d);
-	add_info(t, d);
 	return 0;
 }
 

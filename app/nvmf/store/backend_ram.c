@@ -5,15 +5,44 @@
  * done at once, on the poller's thread.
  */
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "store/backend.h"
+#include "uroce_config.h"
 
 #ifndef MADV_POPULATE_WRITE /* kernels before 5.14 do not know it */
 #define MADV_POPULATE_WRITE 23
 #endif
+
+int
+uroce_nvmf_size_parse(const char *text, uint64_t *bytes)
+{
+	static const char suffixes[] = "KMGT";
+	const char *suffix;
+	uint64_t value;
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	suffix = *end != '\0' ? strchr(suffixes, *end) : NULL;
+	if (errno != 0 || value == 0 || (*end != '\0' && (suffix == NULL || end[1] != '\0')))
+		return -EINVAL;
+	for (int i = suffix != NULL ? (int)(suffix - suffixes) + 1 : 0; i > 0; i--) {
+		if (value > UROCE_NVMF_MAX_BYTES / 1024)
+			return -EINVAL;
+		value *= 1024;
+	}
+	if (value > UROCE_NVMF_MAX_BYTES)
+		return -EINVAL;
+	*bytes = value;
+	return 0;
+}
 
 static int
 size_of(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
