@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Computes CRCs by carry-less multiplication. For a few blocks, each block is multiplied by a constant that shifts it
- * to the position of the last one, independently of the others; one reduction follows. A payload is folded
- * UROCE_CRC_STEP bytes at a time. Workers call both for each frame. No state.
+ * to the position of the last one, independently of the others; one reduction follows. A payload is folded 128 or 256
+ * bytes at a time. Workers call both for each frame. No state.
  */
 
 #include <assert.h>
@@ -15,6 +15,9 @@
 #include <rte_debug.h>
 
 #include "wire/crc.h"
+
+#define ISAL_STEP 256u /* bytes of a step of ISA-L's loop with AVX-512 */
+#define CRC_SHORT 64u  /* most bytes that ISA-L's functions always compute */
 
 uint32_t
 uroce_crc_masked_portable(const uint8_t *data, const uint8_t *clear, const uint8_t *flip,
@@ -107,7 +110,8 @@ crc_masked_clmul(const uint8_t *data, const uint8_t *clear, const uint8_t *flip,
 /*
  * VPCLMULQDQ multiplies two blocks of a 256-bit register as fast as one block. ISA-L has loops for one block and, with
  * AVX-512, for four. This loop is twice as fast on processors and virtual machines that have VPCLMULQDQ without
- * AVX-512.
+ * AVX-512. The next loop, for AVX-512, is as fast as ISA-L's, which computes the bytes behind the last ISAL_STEP block by
+ * block.
  */
 #define WIDE __attribute__((target("avx2,pclmul,vpclmulqdq")))
 
@@ -162,15 +166,100 @@ uroce_crc_wide(uint32_t crc, const uint8_t *data, uint32_t bytes)
 	return ~reduce(_mm_xor_si128(v, _mm256_extracti128_si256(d, 1)));
 }
 
-static bool wide_is_best;
+#define WIDEST __attribute__((target("avx512f,avx512bw,pclmul,vpclmulqdq")))
+#define CHUNK  64u /* bytes of a 512-bit register */
+
+/* As in fold[], with d the number of blocks in four chunks. */
+#define LOOP_FIRST  0x11542778a
+#define LOOP_SECOND 0x1322d1430
+static_assert(CHUNK == 4 * UROCE_CRC_BLOCK, "LOOP_FIRST, LOOP_SECOND, fold[3], fold[4]");
+
+bool
+uroce_crc_widest_can(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("vpclmulqdq");
+}
+
+static inline WIDEST __m512i
+load_widest(const void *at)
+{
+	return _mm512_loadu_si512(at);
+}
+
+/* As fold_wide(). */
+static inline WIDEST __m512i
+fold_widest(__m512i v, __m512i by, __m512i there)
+{
+	const __m512i first = _mm512_clmulepi64_epi128(v, by, 0x00), second = _mm512_clmulepi64_epi128(v, by, 0x11);
+
+	return _mm512_ternarylogic_epi64(first, second, there, 0x96);	/* XORs the three */
+}
+
+/* The first chunk: the last `bytes` of it, from data on, with zeros before them; a CRC of state 0 stays 0 over zeros. */
+static inline WIDEST __m512i
+first_chunk(uint32_t crc, const uint8_t *data, uint32_t bytes)
+{
+	const uint32_t zeros = CHUNK - bytes;
+	const __m512i v = _mm512_maskz_loadu_epi8(~0ull << zeros, data - zeros);
+
+	return _mm512_xor_si512(v, _mm512_maskz_set1_epi32((__mmask16)(1u << zeros / sizeof(crc)), (int)~crc));
+}
+
+/* Shift the first three blocks of v to the position of the last one, and add all four. */
+static inline WIDEST __m128i
+fold_blocks(__m512i v)
+{
+	const __m512i by = _mm512_maskz_loadu_epi64(0x3f, fold[4]);
+	const __m512i last = _mm512_maskz_mov_epi64(0xc0, v);
+	__m256i half;
+
+	v = fold_widest(v, by, last);
+	half = _mm256_xor_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+	return _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
+WIDEST uint32_t
+uroce_crc_widest(uint32_t crc, const uint8_t *data, uint32_t bytes)
+{
+	const __m512i by = _mm512_broadcast_i32x4(_mm_set_epi64x(LOOP_SECOND, LOOP_FIRST));
+	const __m512i by_chunk = _mm512_broadcast_i32x4(load(fold[3]));
+	const uint32_t start = (bytes - 1) % CHUNK + 1, chunks = (bytes - 1) / CHUNK;	/* chunks behind the first one */
+	const uint8_t *end = data + bytes;
+	__m512i a, b, c, d;
+
+	RTE_ASSERT(bytes > 0 && bytes % sizeof(crc) == 0);
+	a = b = c = _mm512_setzero_si512();
+	d = first_chunk(crc, data, start);
+	data += start;
+	/* all chunks that do not fill the loop's four, with zeros before them */
+	for (uint32_t i = 0; i < chunks % 4; i++, data += CHUNK) {
+		a = b;
+		b = c;
+		c = d;
+		d = load_widest(data);
+	}
+	for (; data != end; data += 4 * CHUNK) {
+		a = fold_widest(a, by, load_widest(data));
+		b = fold_widest(b, by, load_widest(data + CHUNK));
+		c = fold_widest(c, by, load_widest(data + 2 * CHUNK));
+		d = fold_widest(d, by, load_widest(data + 3 * CHUNK));
+	}
+	b = fold_widest(a, by_chunk, b);
+	c = fold_widest(b, by_chunk, c);
+	return ~reduce(fold_blocks(fold_widest(c, by_chunk, d)));
+}
+
+static bool wide_is_best, widest_is_best;
 
 RTE_INIT(wide_is_best_init)
 {
 	__builtin_cpu_init();
+	widest_is_best = uroce_crc_widest_can();
 	wide_is_best = uroce_crc_wide_can() && !__builtin_cpu_supports("avx512f");
 }
 #else
-static const bool wide_is_best = false;
+static const bool wide_is_best = false, widest_is_best = false;
 
 bool
 uroce_crc_wide_can(void)
@@ -183,13 +272,36 @@ uroce_crc_wide(uint32_t crc, const uint8_t *data, uint32_t bytes)
 {
 	return crc32_gzip_refl(crc, data, bytes);
 }
+
+bool
+uroce_crc_widest_can(void)
+{
+	return false;
+}
+
+uint32_t
+uroce_crc_widest(uint32_t crc, const uint8_t *data, uint32_t bytes)
+{
+	return crc32_gzip_refl(crc, data, bytes);
+}
 #endif
+
+/* ISA-L is faster for whole steps of its loop, with one block behind them or not. */
+static inline bool
+widest_suits(uint32_t bytes)
+{
+	const uint32_t rest = bytes % ISAL_STEP;
+
+	return bytes > CRC_SHORT && bytes % sizeof(uint32_t) == 0 && (bytes < ISAL_STEP || rest > UROCE_CRC_BLOCK);
+}
 
 uint32_t
 uroce_crc(uint32_t crc, const uint8_t *data, uint32_t bytes)
 {
 	const uint32_t steps = bytes & -(uint32_t)UROCE_CRC_STEP;
 
+	if (widest_is_best && widest_suits(bytes))
+		return uroce_crc_widest(crc, data, bytes);
 	if (wide_is_best && steps != 0) {
 		crc = uroce_crc_wide(crc, data, steps);
 		if (likely(steps == bytes))

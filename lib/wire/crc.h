@@ -38,4 +38,10 @@ uint32_t uroce_crc_wide(uint32_t crc, const uint8_t *data, uint32_t bytes);
 /** Can this processor execute uroce_crc_wide()? */
 bool uroce_crc_wide_can(void);
 
+/** As uroce_crc(), by registers of 512 bits. @param bytes	a multiple of 4, not 0 */
+uint32_t uroce_crc_widest(uint32_t crc, const uint8_t *data, uint32_t bytes);
+
+/** Can this processor execute uroce_crc_widest()? */
+bool uroce_crc_widest_can(void);
+
 #endif /* UROCE_WIRE_CRC_H */

@@ -30,15 +30,17 @@ static const uint8_t none[ROOM];
 
 typedef uint32_t payload_fn(uint32_t crc, const uint8_t *data, uint32_t bytes);
 
-/* Payload CRCs: the one that the library chose for this machine, and the wide one, which it may have left out in
- * favor of ISA-L's. */
-static payload_fn *const payload_ways[] = { uroce_crc, uroce_crc_wide };
+/* Payload CRCs: the one that the library chose for this machine, and those that it may have left out in favor of
+ * ISA-L's. */
+static payload_fn *const payload_ways[] = { uroce_crc, uroce_crc_wide, uroce_crc_widest };
 
 static bool
 can_payload(unsigned int way, uint32_t bytes)
 {
 	if (payload_ways[way] == uroce_crc_wide)
 		return uroce_crc_wide_can() && bytes > 0 && bytes % UROCE_CRC_STEP == 0;
+	if (payload_ways[way] == uroce_crc_widest)
+		return uroce_crc_widest_can() && bytes > 0 && bytes % 4 == 0;
 	return true;
 }
 
