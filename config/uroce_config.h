@@ -198,6 +198,8 @@
 #define UROCE_STEER_NOTES 16		/* QPs that a queue notes for flow rules, before they are made */
 #define UROCE_STEER_NS 100000000ull	/* interval at which flow rules are made */
 #define UROCE_RX_AHEAD 4		/* prefetch distance of a packet's QP, in frames */
+#define UROCE_RX_AHEAD_MIN_BYTES 128	/* least payload that is prefetched, except its first line */
+#define UROCE_RX_AHEAD_MAX_BYTES 1088	/* most bytes of it: the processor fetches the rest by itself */
 #define UROCE_ACK_DEFER_PACKETS 4	/* a larger burst is acknowledged at once, for throughput */
 #define UROCE_ACK_RING_SIZE 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */
 #define UROCE_ACK_REPLIES 16		/* QPs of a worker whose ACK waits for the application's reply */

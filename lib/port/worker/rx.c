@@ -338,6 +338,24 @@ prefetch_state(const struct uroce_worker *w, const struct uroce_device *dev, con
 		uroce_qp_prefetch_variable(qp);
 }
 
+/* Prefetch the payload of packet i in its first segment, while packet i - 1 is checked and placed. The packet's headers
+ * have arrived. */
+static inline void
+prefetch_payload(const struct batch *b, unsigned int i)
+{
+	const struct uroce_packet *p = &b->packets[i];
+	const uint8_t *payload;
+	uint32_t room, bytes;
+
+	if (i >= b->count || p->payload_bytes < UROCE_RX_AHEAD_MIN_BYTES)
+		return;
+	payload = rte_pktmbuf_mtod_offset(p->mbuf, const uint8_t *, p->payload_offset);
+	room = rte_pktmbuf_data_len(p->mbuf) - p->payload_offset;
+	bytes = RTE_MIN(RTE_MIN(p->payload_bytes, room), (uint32_t)UROCE_RX_AHEAD_MAX_BYTES);
+	for (uint32_t done = RTE_CACHE_LINE_SIZE; done < bytes; done += RTE_CACHE_LINE_SIZE)
+		rte_prefetch0(payload + done);
+}
+
 /* Parse all frames of a burst. @return how often the QP changes from packet to packet; if once, prefetching is
  * useless */
 static unsigned int
@@ -373,6 +391,7 @@ take_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, bo
 			prefetch_owner(dev, b, i + 2 * UROCE_RX_AHEAD);
 			prefetch_state(w, dev, b, i + UROCE_RX_AHEAD);
 		}
+		prefetch_payload(b, i + 1);
 		batch_take(w, q, b, i, uroce_packet_check_icrc(&b->packets[i]));
 	}
 }
