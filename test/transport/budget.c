@@ -172,6 +172,29 @@ test_a_qp_without_a_timer_blocks_no_others(void **state)
 	assert_ptr_equal(TAILQ_FIRST(&f->e->active), f->qps[0]);
 }
 
+/* A peer whose address has the hash of another one's does not slow it, and has no budget meanwhile. */
+static void
+test_no_peer_blocks_others(void **state)
+{
+	struct fixture *f = *state;
+
+	f->qps[2]->path.dgid.raw[15] = 1;
+	assert_int_equal(turn(f, 0, LIMIT), LIMIT);
+	assert_int_equal(turn(f, 1, 1), 0);
+	assert_int_equal(turn(f, 2, 2 * LIMIT), 2 * LIMIT);
+	assert_int_equal(in_flight(f), LIMIT);
+	uroce_requester_of(f->qps[2])->unacked = uroce_requester_of(f->qps[2])->psn;
+	answer(f, 0, LIMIT);
+	uroce_budget_leave(f->e, f->qps[1]);
+	assert_int_equal(turn(f, 2, LIMIT), LIMIT); /* the budget is its own now */
+	assert_int_equal(in_flight(f), LIMIT);
+	assert_int_equal(turn(f, 0, 2 * LIMIT), 2 * LIMIT);
+	assert_int_equal(in_flight(f), LIMIT);
+	uroce_budget_leave(f->e, f->qps[2]);
+	assert_int_equal(in_flight(f), 0);
+	assert_int_equal(f->e->budgets[0].qps, 0);
+}
+
 /* Answer epochs of a path that holds `path` packets and has this round trip. @return the limit that the search finds */
 static uint32_t
 search(struct fixture *f, uint32_t path, uint64_t rtt_ns)
@@ -206,6 +229,7 @@ UROCE_TESTS(budget)
 		cmocka_unit_test_setup_teardown(test_the_last_packet_is_answered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_qp_blocks_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_qp_without_a_timer_blocks_no_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_peer_blocks_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_long_path_gets_a_large_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_short_path_gets_a_small_limit, setup, teardown),
 	};

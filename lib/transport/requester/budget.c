@@ -72,6 +72,29 @@ charge(struct uroce_budget *b, struct uroce_qp *qp)
 	req->charged = (uint16_t)n;
 }
 
+/* Use the budget from now on. @return false: QPs to another peer use it, which must not slow this one */
+static inline bool
+take(struct uroce_budget *b, struct uroce_qp *qp)
+{
+	if (qp->listed & UROCE_QP_BULK)
+		return true;
+	if (b->qps == 0)
+		memcpy(b->gid, qp->path.dgid.raw, sizeof(b->gid));
+	else if (unlikely(memcmp(b->gid, qp->path.dgid.raw, sizeof(b->gid)) != 0))
+		return false;
+	b->qps++;
+	qp->listed |= UROCE_QP_BULK;
+	return true;
+}
+
+/* Use the budget no longer, until the QP sends a packet that counts. */
+static inline void
+put(struct uroce_budget *b, struct uroce_qp *qp)
+{
+	b->qps -= (qp->listed & UROCE_QP_BULK) != 0;
+	qp->listed &= ~UROCE_QP_BULK;
+}
+
 /* Try a limit of `limit` packets, or end the search. */
 static void
 try(struct uroce_budget *b, enum uroce_budget_step step, uint32_t limit)
@@ -153,7 +176,7 @@ uroce_budget_answered(struct uroce_engine *e, struct uroce_qp *qp, uint32_t n)
 
 	charge(b, qp);
 	if (uroce_requester_of(qp)->charged == 0)
-		qp->listed &= ~UROCE_QP_BULK;	/* set again when it sends such a packet */
+		put(b, qp);
 	b->answered += n;
 	if (b->answered >= b->limit * (b->settled || b->step == UROCE_BUDGET_HALVE ? EPOCH : 1))
 		end_epoch(b, e->now_ns);
@@ -174,7 +197,8 @@ uroce_budget_leave(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	if (qp->listed & UROCE_QP_WAITING)
 		uroce_qp_deactivate(e, qp);
-	qp->listed &= ~(UROCE_QP_GRANTED | UROCE_QP_BULK | UROCE_QP_SILENT);
+	put(uroce_budget_of(e, qp), qp);
+	qp->listed &= ~(UROCE_QP_GRANTED | UROCE_QP_SILENT);
 	uroce_budget_update(e, qp);
 }
 
@@ -182,10 +206,11 @@ uint32_t
 uroce_budget_room(struct uroce_engine *e, struct uroce_qp *qp)
 {
 	const struct uroce_requester *req = uroce_requester_of(qp);
-	const struct uroce_budget *b = uroce_budget_of(e, qp);
+	struct uroce_budget *b = uroce_budget_of(e, qp);
 	const bool queues = !TAILQ_EMPTY(&b->waiting) && (qp->listed & UROCE_QP_GRANTED) == 0;
 
-	qp->listed |= UROCE_QP_BULK;
+	if (unlikely(!take(b, qp)))
+		return UROCE_PSN_MASK;
 	if (b->in_flight == req->charged && !queues)
 		return UROCE_PSN_MASK;	/* no other QP has packets in flight */
 	if (b->in_flight < b->limit && !queues)

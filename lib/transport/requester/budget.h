@@ -2,7 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Budgets: how many packets the QPs of an engine have in flight together, for each peer. An engine has a fixed number of
- * budgets, and a hash of the peer's address chooses one. On the engine's thread.
+ * budgets, and a hash of the peer's address chooses one. While another peer uses it, the QPs to this peer have none. On
+ * the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_REQUESTER_BUDGET_H
@@ -31,6 +32,8 @@ enum uroce_budget_step {
 
 struct uroce_budget {
 	struct uroce_qp_list waiting;	/* QPs that have a packet to send, the next one first */
+	uint8_t gid[16];		/* of the peer */
+	uint32_t qps;			/* QPs that use it now (UROCE_QP_BULK); 0: any peer may take it */
 	uint32_t in_flight;		/* packets of all QPs that count */
 	uint32_t limit;			/* a turn begins only below it */
 	uint64_t since_ns;		/* start of the epoch, in which the rate is measured; 0: none has begun */
