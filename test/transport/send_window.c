@@ -32,7 +32,7 @@ static uint32_t next;	/* PSN of the next new packet */
 static unsigned int posted;
 
 static void
-start(struct peer *p, const struct peer_conf *conf)
+begin(struct peer *p, const struct peer_conf *conf)
 {
 	peer_start(p, conf);
 	next = PEER_SQ_PSN;
@@ -68,7 +68,7 @@ round_trip(struct peer *p, uint64_t packet_ns)
 }
 
 static void
-stop(struct peer *p)
+end(struct peer *p)
 {
 	send_all(p);
 	peer_stop(p);
@@ -80,12 +80,12 @@ it_doubles_while_the_path_holds_it(void **state)
 	struct peer p;
 
 	(void)state;
-	start(&p, &large);
+	begin(&p, &large);
 	for (uint32_t n = UROCE_WINDOW_PACKETS; n < LARGEST; n *= 2)
 		assert_int_equal(round_trip(&p, 100), n);
 	for (unsigned int i = 0; i < 10; i++)
 		assert_int_equal(round_trip(&p, 100), LARGEST);
-	stop(&p);
+	end(&p);
 }
 
 static void
@@ -95,7 +95,7 @@ a_queue_ends_the_growth(void **state)
 	struct peer p;
 
 	(void)state;
-	start(&p, &large);
+	begin(&p, &large);
 	/* 1024 packets take 1.5 round trips */
 	for (unsigned int i = 0; i < 30; i++)
 		n = round_trip(&p, 1500);
@@ -104,7 +104,7 @@ a_queue_ends_the_growth(void **state)
 	for (unsigned int i = 0; i < 60; i++)
 		n = round_trip(&p, 6000);
 	assert_int_equal(n, UROCE_WINDOW_PACKETS);
-	stop(&p);
+	end(&p);
 }
 
 /* A QP that does not use its window keeps it. */
@@ -114,7 +114,7 @@ few_packets(void **state)
 	struct peer p;
 
 	(void)state;
-	start(&p, &large);
+	begin(&p, &large);
 	for (unsigned int i = 0; i < 10; i++) {
 		peer_post(&p, IBV_WR_RDMA_WRITE, 0, PEER_BUFFER_BYTES / 2, 0, 0);
 		assert_int_equal(peer_requester(&p)->log2_window, UROCE_LOG2_WINDOW);
@@ -133,7 +133,7 @@ a_plain_peer_gets_the_default(void **state)
 	struct peer p;
 
 	(void)state;
-	start(&p, &large);
+	begin(&p, &large);
 	for (unsigned int i = 0; i < 4; i++)
 		round_trip(&p, 100);
 	for (unsigned int i = 0; i < 2; i++) {
@@ -149,7 +149,7 @@ a_plain_peer_gets_the_default(void **state)
 	assert_int_equal(peer_requester(&p)->peer, UROCE_PEER_PLAIN);
 	for (unsigned int i = 0; i < 5; i++)
 		assert_int_equal(round_trip(&p, 100), UROCE_WINDOW_PACKETS);
-	stop(&p);
+	end(&p);
 }
 
 /* After a timeout the path may be another. */
@@ -159,7 +159,7 @@ a_timeout_resets_it(void **state)
 	struct peer p;
 
 	(void)state;
-	start(&p, &large);
+	begin(&p, &large);
 	for (unsigned int i = 0; i < 4; i++)
 		round_trip(&p, 100);
 	send_all(&p);
@@ -170,7 +170,7 @@ a_timeout_resets_it(void **state)
 	}
 	assert_int_equal(peer_requester(&p)->log2_window, UROCE_LOG2_WINDOW);
 	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, next - 1), UROCE_OK);
-	stop(&p);
+	end(&p);
 }
 
 static void
@@ -180,10 +180,10 @@ a_smaller_one(void **state)
 	struct peer p;
 
 	(void)state;
-	start(&p, &small);
+	begin(&p, &small);
 	for (unsigned int i = 0; i < 5; i++)
 		assert_int_equal(round_trip(&p, 100), 1u << UROCE_MIN_LOG2_WINDOW);
-	stop(&p);
+	end(&p);
 }
 
 /* One packet is lost of a window that is larger than the default's reorder buffer: the QP retransmits this packet only,
@@ -196,7 +196,7 @@ lose_one(uint32_t first)
 	struct peer p;
 	uint32_t lost;
 
-	start(&p, &(struct peer_conf){ .mtu = IBV_MTU_256, .log2_window = LOG2, .sq_psn = first });
+	begin(&p, &(struct peer_conf){ .mtu = IBV_MTU_256, .log2_window = LOG2, .sq_psn = first });
 	peer_learn_sacks(&p, first);
 	next = first + 6;
 	while (uroce_window(peer_requester(&p)) < LARGEST)
@@ -210,7 +210,7 @@ lose_one(uint32_t first)
 	assert_int_equal(send_all(&p), LARGEST - 1);
 	assert_int_equal(peer_ack(&p, PEER_UNLIMITED, next - 1), UROCE_OK);
 	assert_null(peer_requester(&p)->recovery);
-	stop(&p);
+	end(&p);
 }
 
 static void
