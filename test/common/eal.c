@@ -17,6 +17,8 @@
 #include "tsan.h"
 #endif
 
+#define MEMORY_MIB (RTE_CACHE_LINE_SIZE > 64 ? "512" : "256") /* cache lines of 128 bytes make larger mbufs */
+
 void
 test_eal_init(const char *arg, ...)
 {
@@ -42,7 +44,7 @@ test_eal_init(const char *arg, ...)
 	va_end(more);
 	if (!memory) { /* EAL of DPDK 25.11 refuses a second -m */
 		argv[argc++] = (char *)(uintptr_t) "-m";
-		argv[argc++] = (char *)(uintptr_t) "256";
+		argv[argc++] = (char *)(uintptr_t)MEMORY_MIB;
 	}
 	if (rte_eal_init((int)argc, argv) < 0) {
 		fprintf(stderr, "rte_eal_init: %s\n", rte_strerror(rte_errno));
