@@ -311,6 +311,7 @@
 #define UROCE_VERBS_PATH_BYTES 512	/* of a path below /sys */
 #define UROCE_VERBS_BUSY_US 100		/* default of the time that a thread polls for frames before it sleeps */
 #define UROCE_VERBS_MAX_BUSY_US 1000000
+#define UROCE_VERBS_CROWDED_NS 20000ull	/* that time if more threads are runnable than there are CPUs */
 #define UROCE_VERBS_MIN_SLEEP_NS 20000ull	/* first sleep: the cost of a timer in a virtual machine */
 #define UROCE_VERBS_SLEEP_PART 8	/* later sleeps: this part of the time since the last frame */
 #define UROCE_VERBS_MAX_SLEEP_NS 1000000ull	/* longest sleep */

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The pauses of the thread that drives the ports, on a clock that the test sets. The thread makes no pause while frames
- * arrive; then its sleeps grow up to a limit. It sleeps at once if other threads want the CPU, and longer while the
+ * arrive; then its sleeps grow up to a limit. It sleeps sooner if other threads want the CPU, and longer while the
  * application polls.
  */
 
@@ -83,9 +83,13 @@ test_idle(void **state)
 static void
 test_crowded(void **state)
 {
-	for (unsigned int i = 1; i < 10; i++)
-		assert_int_equal(uroce_backoff_step(&pace, START_NS + i, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
+	for (unsigned int i = 0; i < 10; i++)
+		assert_int_equal(uroce_backoff_step(&pace, START_NS + UROCE_VERBS_CROWDED_NS + i, 0, true),
+				 UROCE_VERBS_MIN_SLEEP_NS);
 	assert_int_equal(uroce_backoff_step(&pace, START_NS + 10, 1, true), 0);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS + UROCE_VERBS_CROWDED_NS + 9, 0, true), 0);
+	assert_int_equal(uroce_backoff_step(&pace, START_NS + UROCE_VERBS_CROWDED_NS + 10, 0, true),
+			 UROCE_VERBS_MIN_SLEEP_NS);
 	assert_int_equal(uroce_backoff_step(&pace, START_NS + BUSY_NS + 9, 0, true), UROCE_VERBS_MIN_SLEEP_NS);
 	assert_int_equal(uroce_backoff_step(&pace, START_NS + BUSY_NS + 10, 0, true), BUSY_NS / UROCE_VERBS_SLEEP_PART);
 }

@@ -3,8 +3,8 @@
  *
  * Computes the progress thread's next sleep. For a while after the last frame, the thread does not sleep. Then it
  * sleeps for a fraction of the time waited so far: with longer sleeps, two ends that wait for each other would slow
- * each other down more and more. On an oversubscribed CPU it sleeps from the start: a thread that wakes runs at once,
- * one that yields runs only after the others.
+ * each other down more and more. On an oversubscribed CPU it sleeps soon after the last frame: a thread that wakes
+ * runs at once, one that yields runs only after the others.
  *
  * The longer the application has been polling, the less often this thread wakes. A gap in the application's polling
  * halves that time but does not reset it, so that the thread does not take the core from an application that is about
@@ -92,8 +92,8 @@ uroce_backoff_step(struct uroce_backoff *p, uint64_t now_ns, unsigned int frames
 		uroce_backoff_wake(p, now_ns);
 	if (frames != 0 && !spared)
 		return 0;
-	if (uroce_backoff_is_busy(p, now_ns))
-		return crowded ? UROCE_VERBS_MIN_SLEEP_NS : 0;
 	idle = idle_ns(p, now_ns);
+	if (idle < p->busy_ns)
+		return crowded && (spared || idle >= UROCE_VERBS_CROWDED_NS) ? UROCE_VERBS_MIN_SLEEP_NS : 0;
 	return part_of(idle, idle < UROCE_VERBS_IDLE_NS ? UROCE_VERBS_MAX_SLEEP_NS : UROCE_VERBS_IDLE_SLEEP_NS);
 }

@@ -153,7 +153,7 @@ look(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen)
 	ns = polled ? uroce_backoff_spare(pace, now_ns, crowded) : uroce_backoff_step(pace, now_ns, frames, crowded);
 	if (ns != 0)
 		rest(worker, pace, seen, sleep_of(polled, ns), ns);
-	else if (frames == 0)
+	else if (polled)
 		spin();
 }
 
