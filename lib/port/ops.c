@@ -105,7 +105,7 @@ doorbell(struct uroce_qp *qp)
 	/* Only now: if the QP has moved since, uroce_qp_move() wakes the thread of its new worker. */
 	w = uroce_worker_of(uroce_qp_engine(qp));
 	/* pairs with the stores in uroce_worker_sleep() and arm() */
-	if (unlikely(__atomic_load_n(&w->sleep, __ATOMIC_SEQ_CST) >= UROCE_SLEEP_NAP))
+	if (unlikely(__atomic_load_n(&w->sleep, __ATOMIC_SEQ_CST) > UROCE_SLEEP_SPARE))
 		uroce_worker_posted(w);
 }
 

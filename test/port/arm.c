@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 #include <rte_ethdev.h>
+#include <rte_lcore.h>
 
 #include "base/clock.h"
 #include "clock.h"
@@ -302,6 +303,56 @@ test_visit(void **state)
 	arm(f);
 }
 
+struct napper {
+	struct fixture *f;
+	bool is_woken;
+};
+
+/* A wake-up leaves the descriptor readable, and a timeout does not. */
+static void *
+nap_once(void *arg)
+{
+	struct napper *n = arg;
+
+	uroce_worker_poll(n->f->worker);
+	n->is_woken = !uroce_worker_nap(n->f->worker, NS_PER_S) || is_readable(n->f);
+	uroce_worker_poll(n->f->worker);
+	return NULL;
+}
+
+/* A thread waits for an event of a worker that another thread drives. A poster polls in its place, and wakes it. */
+static void
+test_nap(void **state)
+{
+	struct fixture *f = *state;
+	struct napper napper = { .f = f };
+	struct ibv_wc wc;
+	pthread_t thread;
+
+	settle(f);
+	uroce_worker_drive(f->worker);
+	settle(f);
+	__atomic_store_n(&f->worker->sleep, UROCE_SLEEP_SPARE, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_create(&thread, NULL, nap_once, &napper), 0);
+	while (__atomic_load_n(&f->worker->sleep, __ATOMIC_RELAXED) != UROCE_SLEEP_ATTENDED)
+		sched_yield();
+	post(f);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(napper.is_woken);
+	assert_false(f->worker->armed);
+	assert_int_equal(uroce_poll_cq(f->cq, 1, &wc), 1);
+	settle(f);
+	f->tap.port->queues[0].rx_wake = UROCE_RX_WAKE_NONE;
+	assert_false(uroce_worker_nap(f->worker, NS_PER_S));
+	assert_false(f->worker->armed);
+	settle(f);
+	f->tap.port->upkeep_ns = uroce_clock_ns();
+	assert_false(uroce_worker_nap(f->worker, NS_PER_S));
+	f->worker->lent_lcore = LCORE_ID_ANY;
+	f->worker->engine.acks.reply_ns = 0;
+	f->worker->sleep = UROCE_AWAKE;
+}
+
 static void *
 poll_once(void *arg)
 {
@@ -507,6 +558,7 @@ UROCE_TESTS(port_arm)
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_reclaim),
 		cmocka_unit_test(test_driven),
+		cmocka_unit_test(test_nap),
 		cmocka_unit_test(test_no_turn),
 		cmocka_unit_test(test_sleeper),
 		cmocka_unit_test(test_channel),

@@ -37,6 +37,9 @@
 #include "uroce.h"
 #include "uroce_config.h"
 
+/* On an oversubscribed CPU, a thread waits so long for an event before the progress thread takes over. */
+#define NAPS_NS (UROCE_VERBS_SLEEP_PART * UROCE_VERBS_MAX_SLEEP_NS)
+
 /* The threads' state, shared with the threads that wait for them. */
 static struct {
 	unsigned int count;	/* of workers, each with a thread. Release/acquire: publishes the other members */
@@ -104,21 +107,21 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 }
 
 static enum uroce_sleep
-sleep_of(bool polled, uint64_t ns)
+sleep_of(bool polled, const struct seen *seen, uint64_t ns)
 {
 	if (polled)
-		return UROCE_SLEEP_SPARE;
+		return seen->is_attended ? UROCE_SLEEP_ATTENDED : UROCE_SLEEP_SPARE;
 	return ns < UROCE_VERBS_NAP_NS ? UROCE_SLEEP_NAP : UROCE_SLEEP_LONG;
 }
 
 static void
 rest(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen, enum uroce_sleep how, uint64_t ns)
 {
-	seen->rounds += how != UROCE_SLEEP_SPARE;	/* the thread polls once before it sleeps */
+	seen->rounds += how > UROCE_SLEEP_ATTENDED;	/* the thread polls once before it sleeps */
 	if (!uroce_worker_sleep(worker, how, ns))
 		return;
 	uroce_backoff_wake(pace, uroce_clock_ns());
-	if (how != UROCE_SLEEP_SPARE)
+	if (how > UROCE_SLEEP_ATTENDED)
 		return;
 	/* a thread that waits for an event has stopped polling: what it did before does not count */
 	see(worker, seen);
@@ -152,7 +155,7 @@ look(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen)
 	crowded |= seen->is_attended;
 	ns = polled ? uroce_backoff_spare(pace, now_ns, crowded) : uroce_backoff_step(pace, now_ns, frames, crowded);
 	if (ns != 0)
-		rest(worker, pace, seen, sleep_of(polled, ns), ns);
+		rest(worker, pace, seen, sleep_of(polled, seen, ns), ns);
 	else if (polled)
 		spin();
 }
@@ -333,6 +336,8 @@ uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_
 	for (unsigned int i = 1; i < n; i++)
 		if (!start_further(i))
 			return false;
+	if (n == 1)
+		(void)uroce_worker_fd(workers[0]);	/* without it, uroce_worker_nap() does not sleep */
 	__atomic_store_n(&progress.count, n, __ATOMIC_RELEASE);	/* pairs with uroce_progress_wait() */
 	return true;
 }
@@ -381,13 +386,22 @@ poll_once(struct waiter *waiter)
 	return (moved || waiter->empty % UROCE_VERBS_LOOKS == 0) && is_readable(waiter->queue->fd);
 }
 
+/* Sleep until a frame arrives, or briefly. With several workers, one may hand frames over to this one. */
+static void
+nap(const struct waiter *waiter)
+{
+	const struct timespec ns = { .tv_nsec = UROCE_VERBS_MIN_SLEEP_NS };
+
+	if (progress.count != 1 || !uroce_worker_nap(progress.workers[waiter->first], UROCE_VERBS_MAX_SLEEP_NS))
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &ns, NULL);
+}
+
 /* Poll for a while, and yield: the peer may wait for this CPU. Linux leaves two threads that wake each other on one CPU,
- * and separates two that poll. If more threads are runnable than there are CPUs, sleep briefly in between, and for longer
- * in all: handing over to the progress thread would make one more thread runnable. @return true: there is an event */
+ * and separates two that poll. If more threads are runnable than there are CPUs, sleep in between, and for longer in all:
+ * handing over to the progress thread would make one more thread runnable. @return true: there is an event */
 static bool
 poll_for_event(struct waiter *waiter)
 {
-	const struct timespec nap = { .tv_nsec = UROCE_VERBS_MIN_SLEEP_NS };
 	const uint64_t since_ns = uroce_clock_ns();
 	uint64_t idle_ns;
 	bool crowded;
@@ -395,10 +409,10 @@ poll_for_event(struct waiter *waiter)
 	while (!poll_once(waiter)) {
 		idle_ns = uroce_clock_ns() - since_ns;
 		crowded = uroce_cpu_load_is_high(&progress.crowd, since_ns + idle_ns);
-		if (idle_ns >= (crowded ? RTE_MAX(progress.busy_ns, UROCE_VERBS_MAX_SLEEP_NS) : progress.busy_ns))
+		if (idle_ns >= (crowded ? RTE_MAX(progress.busy_ns, NAPS_NS) : progress.busy_ns))
 			return false;
 		if (crowded)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+			nap(waiter);
 		else if (idle_ns > UROCE_POLL_YIELD_NS)
 			sched_yield();
 	}

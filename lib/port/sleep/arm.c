@@ -2,14 +2,18 @@
  * Copyright 2026 The uroce authors
  *
  * uroce_worker_arm(): has the worker's descriptor become readable when there is work, unless there is work now. The
- * thread that polls the worker calls it before it sleeps.
+ * thread that polls the worker calls it before it sleeps. uroce_worker_nap() does both for a thread of a program whose
+ * worker another thread drives.
  */
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "base/rcu.h"
 #include "port/ethdev/rx_wake.h"
+#include "port/worker/borrowed_lcore.h"
 #include "port/worker/rx.h"
 #include "port/sleep/sleep.h"
 #include "port/sleep/wait.h"
@@ -126,6 +130,72 @@ uroce_worker_arm(struct uroce_worker *w, uint64_t *timeout_ns)
 restore:
 	pthread_setcancelstate(cancel, &cancel);
 	return ret;
+}
+
+/* Will every frame make the descriptor readable? */
+static bool
+frames_wake(const struct uroce_worker *w)
+{
+	for (unsigned int i = 0; i < w->nb_queues; i++) {
+		const struct uroce_port_queue *q = w->queues[i];
+
+		if (q->rx_wake == UROCE_RX_WAKE_NONE || uroce_rx_wake_is_filtered(q) || !uroce_rx_wake_is_sure(q))
+			return false;
+	}
+	return true;
+}
+
+/* As arm(), but the thread that drives the worker keeps w->sleep. From now on a thread that posts polls itself, which ends
+ * the nap. Under the turn. */
+static bool
+begin_nap(struct uroce_worker *w, uint64_t *next_ns)
+{
+	uint32_t spare = UROCE_SLEEP_SPARE;
+
+	if (w->armed || !is_idle(w, next_ns))
+		return false;
+	/* pairs with the read in doorbell() */
+	__atomic_compare_exchange_n(&w->sleep, &spare, UROCE_SLEEP_ATTENDED, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	uroce_wait_begin(w);
+	/* pairs with uroce_engine_doorbell(), and with the fence in wake() of memif/tx.c */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (frames_wake(w) && receive(w) == 0 && is_idle(w, next_ns))
+		return true;
+	uroce_wait_end(w);
+	return false;
+}
+
+/* @return 0: do not sleep */
+static uint64_t
+nap_ns(struct uroce_worker *w, uint64_t ns)
+{
+	unsigned int own;
+	uint64_t next_ns;
+	bool naps;
+
+	if (!uroce_worker_turn_try(w))
+		return 0;
+	own = uroce_lcore_borrow(w);
+	naps = begin_nap(w, &next_ns);
+	ns = naps ? RTE_MIN(ns, next_ns - w->now_ns) : 0;
+	uroce_lcore_return(own);
+	uroce_worker_turn_end(w);
+	return ns;
+}
+
+bool
+uroce_worker_nap(struct uroce_worker *w, uint64_t ns)
+{
+	struct timespec timeout = { .tv_sec = 0 };
+	struct pollfd p = { .events = POLLIN };
+
+	ns = uroce_worker_has_fd(w) ? nap_ns(w, RTE_MIN(ns, NS_PER_S - 1)) : 0;
+	if (ns == 0)
+		return false;
+	p.fd = w->wait->epoll_fd;
+	timeout.tv_nsec = (long)ns;
+	(void)ppoll(&p, 1, &timeout, NULL);
+	return true;
 }
 
 struct creation {

@@ -42,28 +42,33 @@ uroce_worker_drive(struct uroce_worker *w)
 bool
 uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 {
+	const bool is_needed = how > UROCE_SLEEP_ATTENDED;
 	bool busy;
 
 	/* pairs with the exchange in uroce_worker_wake() and the read in doorbell() */
 	__atomic_store_n(&w->sleep, how, __ATOMIC_SEQ_CST);
-	busy = how != UROCE_SLEEP_SPARE && uroce_worker_poll(w) > 0;
+	busy = is_needed && uroce_worker_poll(w) > 0;
 	/* Pairs with uroce_engine_doorbell() and the read in doorbell(): either this thread sees the posted
 	 * request, or the poster sees the sleep. The poll above does not suffice: another thread may have held the
 	 * turn, and may have taken the doorbells before the request was posted. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	busy = busy || (how != UROCE_SLEEP_SPARE && uroce_engine_has_doorbells(&w->engine));
+	busy = busy || (is_needed && uroce_engine_has_doorbells(&w->engine));
 	if (!busy)
 		futex_wait(&w->sleep, how, ns);
 	return __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED) == UROCE_AWAKE || busy;
 }
 
 /* Poll before waking the thread, so that the frames leave before the system call. But only the program polls a worker
- * for whose descriptor it waits. */
+ * for whose descriptor it waits. A thread that is about to nap may have the turn: it is too late for it to see the request,
+ * but not to be woken. */
 void
 uroce_worker_posted(struct uroce_worker *w)
 {
 	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) != UROCE_SLEEP_FD)
 		uroce_worker_poll_any_thread(w);
+	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) == UROCE_SLEEP_ATTENDED && uroce_worker_has_fd(w) &&
+	    uroce_engine_has_doorbells(&w->engine))
+		uroce_worker_signal_fd(w);
 	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) >= UROCE_SLEEP_LONG)
 		uroce_worker_wake(w);
 }

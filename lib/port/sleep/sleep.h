@@ -32,6 +32,14 @@ uroce_worker_is_driven(const struct uroce_worker *w)
  */
 bool uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns);
 
+/**
+ * Sleep until a frame arrives, another thread polls the worker, a deadline comes, or for ns, less than a second. The
+ * worker is driven, has a descriptor, and gets no frames from other workers. A thread that cannot be canceled now, and
+ * that polls the worker before and after the call.
+ * @return false: it has not slept, since there is work, frames do not wake it, another thread has the turn, or one naps
+ */
+bool uroce_worker_nap(struct uroce_worker *w, uint64_t ns);
+
 /** A request was posted during the sleep: poll the worker, or wake its thread. Any thread, not between
  * uroce_worker_enter() and exit. */
 void uroce_worker_posted(struct uroce_worker *w);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "port/ethdev/rx_wake.h"
+#include "port/sleep/sleep.h"
 #include "port/sleep/wait.h"
 #include "port/sleep/wake.h"
 
@@ -145,14 +146,24 @@ uroce_wait_until(struct uroce_wait *wait, uint64_t now_ns, uint64_t next_ns)
 	wait->timer_ns = next_ns;
 }
 
+/* `sleep` of a driven worker is the state of the thread that drives it. */
+void
+uroce_wait_interrupt(struct uroce_worker *w)
+{
+	if (uroce_worker_is_driven(w))
+		uroce_worker_signal_fd(w);
+	else
+		uroce_worker_wake(w);
+}
+
 void
 uroce_wait_end(struct uroce_worker *w)
 {
 	w->armed = false;
 	for (unsigned int i = 0; i < w->nb_queues; i++)
 		uroce_rx_wake_enable(w->queues[i], false);
-	if (pthread_equal(w->wait->sleeper, pthread_self()))
+	if (!pthread_equal(w->wait->sleeper, pthread_self()))
+		uroce_wait_interrupt(w);
+	else if (!uroce_worker_is_driven(w))
 		__atomic_store_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED);
-	else
-		uroce_worker_wake(w);
 }

@@ -34,6 +34,8 @@ void uroce_wait_del_queue(struct uroce_wait *wait, struct uroce_port_queue *q);
 void uroce_wait_begin(struct uroce_worker *w);
 /** Have the descriptor become readable at next_ns, or earlier. The turn. */
 void uroce_wait_until(struct uroce_wait *wait, uint64_t now_ns, uint64_t next_ns);
+/** Wake the thread that armed the worker, if it has not polled since then. The turn. */
+void uroce_wait_interrupt(struct uroce_worker *w);
 /** End the sleep, because the calling thread polls an armed worker: disable RX interrupts, and wake another thread that
  * waits for the descriptor. The turn. */
 void uroce_wait_end(struct uroce_worker *w);

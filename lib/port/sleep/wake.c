@@ -19,13 +19,13 @@
 static_assert(sizeof(((struct uroce_worker *)0)->sleep) == 4, "a futex");
 
 /* A thread that is canceled in write() would have ended the sleep, but woken no thread. */
-static void
-signal_fd(const struct uroce_wait *wait)
+void
+uroce_worker_signal_fd(const struct uroce_worker *w)
 {
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	(void)eventfd_write(wait->wake_fd, 1);	/* fails if the counter is full; then it wakes the program as well */
+	(void)eventfd_write(w->wait->wake_fd, 1);	/* fails if the counter is full; then it wakes the program as well */
 	pthread_setcancelstate(cancel, &cancel);
 }
 
@@ -36,7 +36,7 @@ uroce_worker_wake(struct uroce_worker *w)
 	uint32_t was = __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_SEQ_CST);
 
 	if (was == UROCE_SLEEP_FD)
-		signal_fd(w->wait);
+		uroce_worker_signal_fd(w);
 	else if (was != UROCE_AWAKE)
 		syscall(SYS_futex, &w->sleep, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }

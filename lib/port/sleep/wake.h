@@ -18,6 +18,7 @@
 enum uroce_sleep {
 	UROCE_AWAKE,
 	UROCE_SLEEP_SPARE,	/* another thread polls the worker; a poster does nothing */
+	UROCE_SLEEP_ATTENDED,	/* another thread polls the worker, or sleeps until a frame arrives; a poster polls once */
 	UROCE_SLEEP_NAP,	/* a poster polls once to send its request; the sleep continues */
 	UROCE_SLEEP_LONG,	/* a poster polls once and ends the sleep */
 	UROCE_SLEEP_FD,		/* the program waits for uroce_worker_fd(); a poster ends the sleep */
@@ -32,6 +33,9 @@ uroce_worker_is_waiting(const struct uroce_worker *w)
 
 /** End the sleep of the worker's thread, of any kind. Any thread. */
 void uroce_worker_wake(struct uroce_worker *w);
+
+/** Make the worker's descriptor readable, which it must have. Any thread. */
+void uroce_worker_signal_fd(const struct uroce_worker *w);
 
 /** Wake the worker's thread after making work for the worker that its next poll will see. Any thread. */
 static inline void

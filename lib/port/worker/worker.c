@@ -171,7 +171,7 @@ end_visit(struct uroce_worker *w)
 {
 	w->visited = true;
 	if (unlikely(w->armed))
-		uroce_worker_wake(w);
+		uroce_wait_interrupt(w);
 }
 
 /* The first poll after a sleep, or after a visit. */
