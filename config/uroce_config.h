@@ -93,7 +93,7 @@
 #define UROCE_MBUF_AHEAD_HEADERS 80	/* bytes of headers and ICRC that a prefetch of an mbuf assumes */
 #define UROCE_RUN_PACKETS 2		/* least middle packets of a message that are built in bulk */
 #define UROCE_RUN_AHEAD 4		/* bulk build: prefetch distance of mbufs, in packets */
-#define UROCE_ZERO_COPY_BYTES 1024	/* least payload that is sent as external mbufs */
+#define UROCE_ZERO_COPY_BYTES 2048	/* least payload that is sent as external mbufs */
 
 /* Loss recovery */
 #define UROCE_LOG2_REORDER_WINDOWS 2	/* size of the reorder buffer in windows; also most in flight in recovery */

@@ -19,6 +19,9 @@
 
 #include <rte_malloc.h>
 
+/* A payload of UROCE_ZERO_COPY_BYTES fits into a packet. */
+static const struct peer_conf large_mtu = { .mtu = IBV_MTU_4096 };
+
 /* The engine's next frame, unchanged. */
 static struct rte_mbuf *
 next_frame(struct peer *p)
@@ -48,16 +51,16 @@ large_payloads_of_dpdk_memory_are_attached(void **state)
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &large_mtu);
 	memory = rte_malloc(NULL, 8192, 64);
 	mr = uroce_reg_mr(p.pd, memory, 8192, IBV_ACCESS_LOCAL_WRITE);
-	post_from(&p, mr, (uintptr_t)memory + 1, 1024);
+	post_from(&p, mr, (uintptr_t)memory + 1, UROCE_ZERO_COPY_BYTES);
 	m = next_frame(&p);
 	assert_int_equal(m->nb_segs, 3);
 	assert_ptr_equal(rte_pktmbuf_mtod(m->next, void *), memory + 1);
-	assert_int_equal(m->next->data_len, 1024);
+	assert_int_equal(m->next->data_len, UROCE_ZERO_COPY_BYTES);
 	assert_int_equal(m->next->next->data_len, 4);	/* ICRC */
-	assert_int_equal(m->pkt_len, 14 + 20 + 8 + 12 + 1024 + 4);
+	assert_int_equal(m->pkt_len, 14 + 20 + 8 + 12 + UROCE_ZERO_COPY_BYTES + 4);
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 1);
 	rte_pktmbuf_free(m);
 	/* below the threshold, the payload is copied into one mbuf of the header pool */
@@ -84,8 +87,8 @@ ordinary_memory_is_copied(void **state)
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
-	post_from(&p, p.mr, (uintptr_t)p.buffer, 1024);
+	peer_start(&p, &large_mtu);
+	post_from(&p, p.mr, (uintptr_t)p.buffer, UROCE_ZERO_COPY_BYTES);
 	m = next_frame(&p);
 	assert_int_equal(m->nb_segs, 1);
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 0);
@@ -105,12 +108,13 @@ many_pieces_are_copied(void **state)
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &large_mtu);
 	memory = rte_malloc(NULL, 8192, 64);
 	mr = uroce_reg_mr(p.pd, memory, 8192, IBV_ACCESS_LOCAL_WRITE);
 	for (unsigned int i = 0; i < RTE_DIM(sge); i++)
-		sge[i] = (struct ibv_sge){ (uintptr_t)memory + 1000 * i, 1024 / RTE_DIM(sge) + 1, mr->lkey };
-	sge[0].length -= (uint32_t)(RTE_DIM(sge) * sge[0].length) - 1024;
+		sge[i] = (struct ibv_sge){ (uintptr_t)memory + 1000 * i, UROCE_ZERO_COPY_BYTES / RTE_DIM(sge) + 1,
+					  mr->lkey };
+	sge[0].length -= (uint32_t)(RTE_DIM(sge) * sge[0].length) - UROCE_ZERO_COPY_BYTES;
 	wr.sg_list = sge;
 	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);
 	m = next_frame(&p);

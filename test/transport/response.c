@@ -201,8 +201,11 @@ r27_parts_of_a_long_read(void **state)
 	peer_stop(&p);
 }
 
-/* Memory that the port could send without copying it. */
-#define CHANGING_BYTES 8192
+/* Memory that the port could send without copying it: each packet is long enough. */
+#define CHANGING_BYTES (8 * CHANGING_MTU)
+#define CHANGING_MTU 2048
+static_assert(CHANGING_MTU >= UROCE_ZERO_COPY_BYTES, "packets must be long enough for zero copy");
+static const struct peer_conf changing = { .mtu = IBV_MTU_2048 };
 
 /* Take the engine's next frame, change the memory at each packet, and decode the frame. */
 static enum uroce_verdict
@@ -213,7 +216,7 @@ verdict_after_change(struct peer *p, uint8_t *memory)
 	struct rte_mbuf *m;
 
 	assert_int_equal(uroce_engine_send(&p->engine, &m, 1, p->now_ns), 1);
-	for (unsigned int i = 0; i < CHANGING_BYTES; i += 1024)
+	for (unsigned int i = 0; i < CHANGING_BYTES; i += CHANGING_MTU)
 		memory[i]++;
 	verdict = uroce_packet_decode(m, 14, &pkt);
 	rte_pktmbuf_free(m);
@@ -250,19 +253,19 @@ deregister_changing(struct ibv_mr *mr)
 static void
 a_read_of_memory_that_changes_loses_nothing(void **state)
 {
-	static const uint32_t lengths[] = { 1024, 2048, CHANGING_BYTES };
+	static const uint32_t lengths[] = { CHANGING_MTU, 2 * CHANGING_MTU, CHANGING_BYTES };
 	uint32_t psn = PEER_RQ_PSN;
 	struct ibv_mr *mr;
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &changing);
 	mr = register_changing(&p, IBV_ACCESS_REMOTE_READ);
 	for (unsigned int i = 0; i < RTE_DIM(lengths); i++) {
 		struct peer_packet in = request_of(mr, psn, lengths[i]);
 
 		assert_int_equal(peer_in(&p, &in), UROCE_OK);
-		for (uint32_t done = 0; done < lengths[i]; done += 1024, psn++)
+		for (uint32_t done = 0; done < lengths[i]; done += CHANGING_MTU, psn++)
 			assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
 		peer_expect_nothing(&p);
 	}
@@ -281,15 +284,15 @@ r27_a_read_of_memory_said_to_be_stable(void **state)
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &changing);
 	mr = register_changing(&p, IBV_ACCESS_REMOTE_READ | UROCE_ACCESS_STABLE);
-	in = request_of(mr, PEER_RQ_PSN, 1024);
+	in = request_of(mr, PEER_RQ_PSN, CHANGING_MTU);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_DROP_ICRC);	/* the price of zero-copy */
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 1);
 	assert_int_equal(peer_in(&p, &in), UROCE_DUPLICATE);
 	assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
-	in = request_of(mr, PEER_RQ_PSN + 1, 4096);
+	in = request_of(mr, PEER_RQ_PSN + 1, 4 * CHANGING_MTU);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
@@ -307,7 +310,7 @@ a_read_of_memory_that_is_stable_no_more(void **state)
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &changing);
 	mr = register_changing(&p, IBV_ACCESS_REMOTE_READ | UROCE_ACCESS_STABLE);
 	in = request_of(mr, PEER_RQ_PSN, CHANGING_BYTES);
 	assert_int_equal(peer_in(&p, &in), UROCE_OK);
@@ -315,7 +318,7 @@ a_read_of_memory_that_is_stable_no_more(void **state)
 	peer_expect(&p, UROCE_RC_READ_RESPONSE_MIDDLE, PEER_RQ_PSN + 1);
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 2);
 	assert_int_equal(uroce_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ), 0);
-	for (uint32_t i = 2; i < CHANGING_BYTES / 1024; i++)
+	for (uint32_t i = 2; i < CHANGING_BYTES / CHANGING_MTU; i++)
 		assert_int_equal(verdict_after_change(&p, mr->addr), UROCE_OK);
 	assert_int_equal(p.engine.counters[UROCE_ZERO_COPY_PACKETS], 2);
 	deregister_changing(mr);

@@ -21,7 +21,7 @@
 #include "uroce_config.h"
 #include "wire/psn.h"
 
-#define MTU 1024
+#define MTU 2048
 #define MESSAGE_BYTES (150 * MTU + 7)	/* two messages exceed a window */
 #define MESSAGES 2
 #define FRAME_ROOM (MTU + 128)
@@ -37,6 +37,8 @@ struct sent {
 	} frames[MAX_FRAMES];
 };
 
+/* A whole packet is attached. */
+static const struct peer_conf large = { .mtu = IBV_MTU_2048 };
 static struct sent in_runs, one_by_one;
 static uint8_t *memory;
 static struct ibv_mr *mr;
@@ -138,7 +140,7 @@ post(struct peer *p, enum ibv_wr_opcode opcode, unsigned int flags)
 static void
 send_messages(struct sent *sent, enum ibv_wr_opcode opcode, unsigned int kind, unsigned int burst)
 {
-	const struct peer_conf conf = { .mtu = IBV_MTU_1024, .sq_psn = 0xffffd0 };
+	const struct peer_conf conf = { .mtu = IBV_MTU_2048, .sq_psn = 0xffffd0 };
 	uint64_t mac;
 	struct peer p;
 
@@ -174,7 +176,7 @@ requests_are_the_same(void **state)
 static void
 answer_reads(struct sent *sent, unsigned int kind, unsigned int burst)
 {
-	const struct peer_conf conf = { .mtu = IBV_MTU_1024, .rq_psn = 0xffffd0 };
+	const struct peer_conf conf = { .mtu = IBV_MTU_2048, .rq_psn = 0xffffd0 };
 	uint64_t mac;
 	struct peer p;
 
@@ -239,7 +241,7 @@ is_as_long_as_may_be(void **state)
 	struct peer p;
 
 	(void)state;
-	begin(&p, NULL, IBV_WR_RDMA_WRITE);
+	begin(&p, &large, IBV_WR_RDMA_WRITE);
 	qp = uroce_qp_of(p.qp);
 	assert_int_equal(run_of(&p, 256, 32), UROCE_ACK_REQ_PACKETS - 2);	/* the next one requests an ACK */
 	assert_int_equal(run_of(&p, 256, 9), 9);
@@ -264,7 +266,7 @@ is_as_long_as_may_be(void **state)
 static void
 others_are_no_runs(void **state)
 {
-	const struct peer_conf copied = { .copy = true }, small = { .mtu = IBV_MTU_512 };
+	const struct peer_conf copied = { .mtu = IBV_MTU_2048, .copy = true }, small = { .mtu = IBV_MTU_1024 };
 	struct uroce_sqe *sqe;
 	struct uroce_qp *qp;
 	struct peer p;
@@ -276,7 +278,7 @@ others_are_no_runs(void **state)
 	begin(&p, &small, IBV_WR_SEND);
 	assert_int_equal(run_of(&p, 256, 32), 0);
 	finish(&p);
-	begin(&p, NULL, IBV_WR_SEND);
+	begin(&p, &large, IBV_WR_SEND);
 	qp = uroce_qp_of(p.qp);
 	sqe = uroce_sqe_at(&qp->sq, uroce_requester_of(qp)->next);
 	uroce_requester_of(qp)->max_psn = uroce_psn_add(uroce_requester_of(qp)->max_psn, 1);	/* a retransmission */
@@ -304,7 +306,7 @@ waits_for_mbufs(void **state)
 	struct peer p;
 
 	(void)state;
-	begin(&p, NULL, IBV_WR_RDMA_WRITE);
+	begin(&p, &large, IBV_WR_RDMA_WRITE);
 	while ((taken[n] = rte_pktmbuf_alloc(p.headers)) != NULL)
 		assert_uint_in_range(++n, 1, RTE_DIM(taken) - 1);
 	n -= 4;	/* enough for one packet */

@@ -352,6 +352,7 @@ sends_complete_when_they_have_left(void **state)
 static void
 a_send_that_is_complete_needs_its_memory_no_more(void **state)
 {
+	const struct peer_conf conf = { .type = IBV_QPT_UC, .mtu = IBV_MTU_4096 };
 	struct rte_mbuf *frame;
 	struct ibv_send_wr *bad;
 	struct ibv_mr *mr;
@@ -359,13 +360,13 @@ a_send_that_is_complete_needs_its_memory_no_more(void **state)
 	struct peer p;
 
 	(void)state;
-	peer_start(&p, &uc);
+	peer_start(&p, &conf);
 	/* of DPDK: RC would send it without copying */
-	memory = rte_malloc(NULL, 1024, 4096);
+	memory = rte_malloc(NULL, UROCE_ZERO_COPY_BYTES, 4096);
 	assert_non_null(memory);
-	mr = uroce_reg_mr(p.pd, memory, 1024, IBV_ACCESS_LOCAL_WRITE);
+	mr = uroce_reg_mr(p.pd, memory, UROCE_ZERO_COPY_BYTES, IBV_ACCESS_LOCAL_WRITE);
 	assert_non_null(mr);
-	struct ibv_sge sge = { .addr = (uintptr_t)memory, .length = 1024, .lkey = mr->lkey };
+	struct ibv_sge sge = { .addr = (uintptr_t)memory, .length = UROCE_ZERO_COPY_BYTES, .lkey = mr->lkey };
 	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
 				  .sg_list = &sge, .num_sge = 1 };
 	assert_int_equal(uroce_post_send(p.qp, &wr, &bad), 0);

@@ -123,11 +123,12 @@ a_peer_beyond_a_window(void **state)
 static void
 r47_a_read_in_flight_holds_the_region(void **state)
 {
+	const struct peer_conf conf = { .mtu = IBV_MTU_4096 };
 	struct peer p;
 	struct rte_mbuf *m;
 
 	(void)state;
-	peer_start(&p, NULL);
+	peer_start(&p, &conf);
 	uint8_t *memory = rte_malloc(NULL, 4096, 4096);
 	struct ibv_mr *mr = uroce_reg_mr(p.pd, memory, 4096, IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ |
 							     UROCE_ACCESS_STABLE);
