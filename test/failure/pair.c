@@ -126,11 +126,14 @@ pair_end_destroy(struct pair_end *e)
 void
 pair_connect(struct pair *p)
 {
+	p->psn += PAIR_PSNS;
 	for (unsigned int i = 0; i < 2; i++) {
 		struct ibv_qp_attr attr = {
 			.port_num = 1,
 			.qp_access_flags = PAIR_ACCESS,
 			.path_mtu = IBV_MTU_1024,
+			.rq_psn = p->psn,
+			.sq_psn = p->psn,
 			.dest_qp_num = p->ends[1 - i].qp->qp_num,
 			.min_rnr_timer = 1,
 			.max_rd_atomic = 1,

@@ -15,6 +15,7 @@
 #include "uroce.h"
 
 #define PAIR_BYTES   16384
+#define PAIR_PSNS    0x1000 /* between the first PSNs of two connections */
 #define PAIR_TIMEOUT 14 /* 67 ms (R36) */
 
 struct pair_end {
@@ -33,6 +34,7 @@ struct pair {
 	unsigned int nb_workers;
 	uint8_t timeout; /* of the QPs; PAIR_TIMEOUT unless the test sets another */
 	struct pair_end ends[2];
+	uint32_t psn;	/* first PSN of the connection: no frame of an older one fits */
 };
 
 /* Opens two ports and two devices with the addresses 10.0.0.1 and 10.0.0.2, with one worker for both. */
