@@ -217,7 +217,7 @@ publish(void *arg)
 	__atomic_store_n(&w->wait, c->wait, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->sleeps, true, __ATOMIC_RELAXED);
 	for (unsigned int i = 0; i < w->nb_queues; i++)
-		uroce_wait_add_queue(w->wait, w->queues[i]);
+		uroce_wait_add_queue(w, w->queues[i]);
 }
 
 int

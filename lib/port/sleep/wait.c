@@ -83,10 +83,11 @@ find_fd(struct uroce_wait *wait, struct uroce_port_queue *q)
 }
 
 void
-uroce_wait_add_queue(struct uroce_wait *wait, struct uroce_port_queue *q)
+uroce_wait_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 {
-	find_fd(wait, q);
-	if (q->rx_wake == UROCE_RX_WAKE_NONE && !q->port->at_process) /* a peer that connects may wake the worker */
+	find_fd(w->wait, q);
+	/* A peer process that connects may wake the worker. And what drives a worker polls it anyway. */
+	if (q->rx_wake == UROCE_RX_WAKE_NONE && !q->port->at_process && !uroce_worker_is_driven(w))
 		UROCE_LOG(NOTICE,
 			  "port %u: frames at queue %u do not wake a sleeping worker, which polls every %llu us%s\n",
 			  q->port_id, q->id, UROCE_WAIT_POLL_NS / 1000,

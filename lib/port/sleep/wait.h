@@ -26,8 +26,8 @@ struct uroce_wait {
 struct uroce_wait *uroce_wait_create(int numa_node);
 void uroce_wait_free(struct uroce_wait *wait);
 
-/** Add the descriptor of a queue of this worker, or remove it. The turn. */
-void uroce_wait_add_queue(struct uroce_wait *wait, struct uroce_port_queue *q);
+/** Add the descriptor of a queue to that of the worker, which exists, or remove it. The turn. */
+void uroce_wait_add_queue(struct uroce_worker *w, struct uroce_port_queue *q);
 void uroce_wait_del_queue(struct uroce_wait *wait, struct uroce_port_queue *q);
 
 /** Begin a sleep: forget earlier events, and enable RX interrupts. The turn. */

@@ -371,7 +371,7 @@ uroce_worker_add_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	w->by_port[q->port_id] = q;
 	uroce_mrs_count_for(&q->port->dev.mrs, w->index);
 	if (w->wait != NULL)
-		uroce_wait_add_queue(w->wait, q);
+		uroce_wait_add_queue(w, q);
 	check_headers(w, q);
 	uroce_worker_exit(w);
 }

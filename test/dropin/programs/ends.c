@@ -80,16 +80,19 @@ end_address(const struct end *end)
 void
 end_connect(struct end *end, const struct address *peer)
 {
+	struct ibv_port_attr port;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
-		.path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qpn, .max_dest_rd_atomic = 1, .max_rd_atomic = 1,
+		.dest_qp_num = peer->qpn, .max_dest_rd_atomic = 1, .max_rd_atomic = 1,
 		.min_rnr_timer = 1, .timeout = TIMEOUT, .retry_cnt = 7, .rnr_retry = 7,
 		.ah_attr = { .is_global = 1, .port_num = 1,
 			     .grh = { .dgid = peer->gid, .sgid_index = GID_INDEX, .hop_limit = 8 } },
 	};
 
 	NEED(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+	NEED(ibv_query_port(end->context, 1, &port) == 0);
+	attr.path_mtu = port.active_mtu;
 	attr.qp_state = IBV_QPS_RTR;
 	NEED(ibv_modify_qp(end->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
