@@ -198,8 +198,8 @@
 #define UROCE_STEER_NOTES 16		/* QPs that a queue notes for flow rules, before they are made */
 #define UROCE_STEER_NS 100000000ull	/* interval at which flow rules are made */
 #define UROCE_RX_AHEAD 4		/* prefetch distance of a packet's QP, in frames */
-#define UROCE_RX_AHEAD_MIN_BYTES 128	/* least payload that is prefetched, except its first line */
-#define UROCE_RX_AHEAD_MAX_BYTES 1088	/* most bytes of it: the processor fetches the rest by itself */
+#define UROCE_RX_AHEAD_MIN_BYTES 128	/* least payload of which more than the first line is prefetched */
+#define UROCE_RX_AHEAD_MAX_BYTES 1088	/* most prefetched bytes of a payload: the processor itself fetches the rest */
 #define UROCE_ACK_DEFER_PACKETS 4	/* a larger burst is acknowledged at once, for throughput */
 #define UROCE_ACK_RING_SIZE 256		/* ring of the QPs of a worker that owe an ACK; a power of 2 */
 #define UROCE_ACK_REPLIES 16		/* QPs of a worker whose ACK waits for the application's reply */
@@ -311,7 +311,7 @@
 #define UROCE_VERBS_PATH_BYTES 512	/* of a path below /sys */
 #define UROCE_VERBS_BUSY_US 100		/* default of the time that a thread polls for frames before it sleeps */
 #define UROCE_VERBS_MAX_BUSY_US 1000000
-#define UROCE_VERBS_CROWDED_NS 20000ull	/* that time if more threads are runnable than there are CPUs */
+#define UROCE_VERBS_CROWDED_NS 20000ull	/* polling time before a sleep if CPUs are oversubscribed */
 #define UROCE_VERBS_MIN_SLEEP_NS 20000ull	/* first sleep: the cost of a timer in a virtual machine */
 #define UROCE_VERBS_SLEEP_PART 8	/* later sleeps: this part of the time since the last frame */
 #define UROCE_VERBS_MAX_SLEEP_NS 1000000ull	/* longest sleep */
@@ -426,8 +426,8 @@
 #define UROCE_NVMF_PORT 4420
 #define UROCE_NVMF_MAX_NAMESPACES 64		/* a multiple of 64 */
 #define UROCE_NVMF_MAX_BYTES (1ull << 56)	/* of a namespace */
-#define UROCE_NVMF_BUSY_LOOKS 100		/* looks at a file that another process uses, before it is refused ... */
-#define UROCE_NVMF_BUSY_US 10000		/* ... and their interval */
+#define UROCE_NVMF_BUSY_LOOKS 100		/* attempts to open a file that another process uses */
+#define UROCE_NVMF_BUSY_US 10000		/* interval of these attempts */
 #define UROCE_NVMF_BLOCK_SHIFT 9		/* log2 of the bytes of a block, unless the device's are larger */
 #define UROCE_NVMF_MAX_QUEUES 65		/* of a controller, with the admin queue */
 #define UROCE_NVMF_IO_QUEUES 16			/* default of --queues */

@@ -74,7 +74,7 @@ void uroce_nvmf_request_use(struct nvmf_request *req, struct nvmf_namespace *ns)
 
 /** Finish the command. @param status	enum nvme_status, maybe with NVME_DO_NOT_RETRY */
 void uroce_nvmf_request_finish(struct nvmf_request *req, uint16_t status);
-/** The same with NVME_DO_NOT_RETRY. */
+/** Finish the command with this status and NVME_DO_NOT_RETRY. */
 void uroce_nvmf_request_refuse(struct nvmf_request *req, uint16_t status);
 /** Finish the command with a result (DW0 and DW1 of the completion). */
 void uroce_nvmf_request_finish_with(struct nvmf_request *req, uint16_t status, uint64_t result);

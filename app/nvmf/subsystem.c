@@ -84,7 +84,7 @@ new_nsid(const struct nvmf_subsystem *s)
 	return 0;
 }
 
-/* Hosts that write to one file as if it were two destroy it. @return 0, or -1: it is served already */
+/* Two namespaces of one file: hosts that write to both destroy it. @return 0, or -1: it is served already */
 static int
 check_same(const struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {

@@ -74,7 +74,7 @@ connection_of(int fd)
 	return NULL;
 }
 
-/* The connection has ended, perhaps before it was set up. */
+/* Drop what is known of a connection that has ended, perhaps before it was set up. */
 static void
 forget(int fd)
 {

@@ -110,8 +110,8 @@ crc_masked_clmul(const uint8_t *data, const uint8_t *clear, const uint8_t *flip,
 /*
  * VPCLMULQDQ multiplies two blocks of a 256-bit register as fast as one block. ISA-L has loops for one block and, with
  * AVX-512, for four. This loop is twice as fast on processors and virtual machines that have VPCLMULQDQ without
- * AVX-512. The next loop, for AVX-512, is as fast as ISA-L's, which computes the bytes behind the last ISAL_STEP block by
- * block.
+ * AVX-512. The loop after this one, for AVX-512, is as fast as ISA-L's for whole steps of ISAL_STEP bytes; ISA-L
+ * computes the rest block by block.
  */
 #define WIDE __attribute__((target("avx2,pclmul,vpclmulqdq")))
 
@@ -196,7 +196,7 @@ fold_widest(__m512i v, __m512i by, __m512i there)
 	return _mm512_ternarylogic_epi64(first, second, there, 0x96);	/* XORs the three */
 }
 
-/* The first chunk: the last `bytes` of it, from data on, with zeros before them; a CRC of state 0 stays 0 over zeros. */
+/* The first chunk: the first `bytes` of data behind zeros, which do not change a CRC's state of 0. */
 static inline WIDEST __m512i
 first_chunk(uint32_t crc, const uint8_t *data, uint32_t bytes)
 {
@@ -286,7 +286,7 @@ uroce_crc_widest(uint32_t crc, const uint8_t *data, uint32_t bytes)
 }
 #endif
 
-/* ISA-L is faster for whole steps of its loop, with one block behind them or not. */
+/* ISA-L is faster for whole steps of its loop with at most one block behind them. */
 static inline bool
 widest_suits(uint32_t bytes)
 {

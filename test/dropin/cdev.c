@@ -249,8 +249,8 @@ wait_asleep(pthread_t thread, pid_t tid)
 	}
 }
 
-/* A thread between two events waits, as one that came before the close: rping's has not always come back when its
- * main thread closes the channel, and would end the program with an error. */
+/* A thread that comes for the next event after the close waits, as one that came before it. rping's thread may come
+ * after its main thread has closed the channel, and would end the program with an error if write() failed. */
 static void
 test_closed_in_between(void **state)
 {

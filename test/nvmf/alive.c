@@ -119,7 +119,7 @@ test_admin(void **state)
 		{ NVME_ADMIN_GET_FEATURES, NVME_FEATURE_QUEUES, 0, 0, NVME_SUCCESS },
 		{ NVME_ADMIN_GET_FEATURES, 0x7f, 0, 0, NVME_INVALID_FIELD },
 		{ NVME_ADMIN_KEEP_ALIVE, 0, 0, 0, NVME_SUCCESS },
-		{ 0x05, 0, 0, 0, NVME_INVALID_OPCODE }, /* Create I/O Completion Queue, which fabrics have not */
+		{ 0x05, 0, 0, 0, NVME_INVALID_OPCODE }, /* Create I/O Completion Queue, which fabrics lack */
 	};
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -127,7 +127,7 @@ test_admin(void **state)
 				 cases[i].status);
 }
 
-/* The host may have so many asynchronous event requests outstanding, and abort them. */
+/* The host may have UROCE_NVMF_EVENTS asynchronous event requests outstanding, and abort them. */
 static void
 test_abort(void **state)
 {
@@ -150,7 +150,7 @@ test_abort(void **state)
 	assert_int_equal(host_status(aborted), NVME_ABORTED_BY_REQUEST);
 	assert_int_equal(rte_le_to_cpu_32(host_wait(&admin).dw0), 0);
 	assert_int_equal(controller->nb_events, UROCE_NVMF_EVENTS - 1);
-	assert_int_equal(rte_le_to_cpu_32(run(NVME_ADMIN_ABORT, (uint32_t)second << 16, 0, 0).dw0), 1); /* no more there */
+	assert_int_equal(rte_le_to_cpu_32(run(NVME_ADMIN_ABORT, (uint32_t)second << 16, 0, 0).dw0), 1); /* not found */
 }
 
 UROCE_TESTS(nvmf_alive)

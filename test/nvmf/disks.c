@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Disks that are full, short or broken: the host gets a status that says so, and no data with it, and acknowledged data
- * are kept. Stores that somebody else uses, or that there is not, are refused.
+ * are kept. Stores that another process uses, or that need too much memory, are refused.
  */
 
 #include <fcntl.h>
@@ -247,7 +247,7 @@ kill_process(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Hosts that write to one file as if it were two destroy its file system. */
+/* Two namespaces of one file: hosts that write to both destroy its file system. */
 static void
 test_twice(void **state)
 {

@@ -432,7 +432,7 @@ test_receive(void **state)
 	close_all(&f);
 }
 
-/* Datagrams that never end at one address of the port do not keep those at another one from it. */
+/* A flood of datagrams to one address of the port does not keep it from receiving those to another one. */
 static void
 test_receive_fairly(void **state)
 {

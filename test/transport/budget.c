@@ -154,7 +154,7 @@ test_no_qp_blocks_others(void **state)
 	assert_false(f->qps[2]->listed & (UROCE_QP_GRANTED | UROCE_QP_WAITING));
 }
 
-/* Nothing ends the wait for packets that were lost if the QP has no timer. So they count in no budget. */
+/* Without a timer, the QP would wait for lost packets forever. So its packets count in no budget. */
 static void
 test_a_qp_without_a_timer_blocks_no_others(void **state)
 {
@@ -172,7 +172,7 @@ test_a_qp_without_a_timer_blocks_no_others(void **state)
 	assert_ptr_equal(TAILQ_FIRST(&f->e->active), f->qps[0]);
 }
 
-/* A peer whose address has the hash of another one's does not slow it, and has no budget meanwhile. */
+/* Of two peers with the same hash, the second one has no budget, and does not slow the first one. */
 static void
 test_no_peer_blocks_others(void **state)
 {

@@ -49,7 +49,7 @@ set_features(struct nvmf_request *req)
 		c->kato_ms = RTE_MIN(value, 0x7fffffffu);
 		break;
 	case NVME_FEATURE_WRITE_CACHE:
-		if ((value & 1) == 0) { /* the cache of the host's page cache cannot be switched off: Flush and FUA work */
+		if ((value & 1) == 0) { /* the page cache cannot be switched off: Flush and FUA work */
 			uroce_nvmf_request_refuse(req, NVME_FEATURE_NOT_CHANGEABLE);
 			return;
 		}
@@ -97,7 +97,7 @@ get_features(struct nvmf_request *req)
 	case NVME_FEATURE_HOST_ID: get_host_id(req); return;
 	default: uroce_nvmf_request_refuse(req, NVME_INVALID_FIELD); return;
 	}
-	/* the result is all there is: a host that describes data, too, must not get what the buffer had before */
+	/* only a result: if the host asks for data, too, send zeros instead of the buffer's last contents */
 	uroce_nvmf_request_fill(req, NULL, 0, 0);
 	uroce_nvmf_request_finish_with(req, NVME_SUCCESS, result);
 }

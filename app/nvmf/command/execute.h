@@ -12,7 +12,7 @@ struct nvmf_request;
 /** Execute a command whose data are there; it finishes now or later. */
 void uroce_nvmf_execute(struct nvmf_request *req);
 
-/* The parts of it, each in its file. */
+/* Each kind of command: fabrics.c, admin.c, identify.c, log_page.c, io.c. They finish it now or later. */
 void uroce_nvmf_fabrics_execute(struct nvmf_request *req);
 void uroce_nvmf_admin_execute(struct nvmf_request *req);
 void uroce_nvmf_identify(struct nvmf_request *req);

@@ -145,7 +145,7 @@ verify(struct nvmf_request *req)
 	return NVME_SUCCESS;
 }
 
-/* Compare: read into a buffer beside that of the host's data. */
+/* Compare: read into a buffer other than that of the host's data. */
 static void
 compared(struct nvmf_io *io, int error)
 {
@@ -172,7 +172,7 @@ compare(struct nvmf_request *req, struct nvmf_namespace *ns)
 	return NVME_SUCCESS;
 }
 
-/* Where the file system has no fallocate(2), write zeros. It cannot give FUA: flush behind it. */
+/* If the file system has no fallocate(2), write zeros. If it has, flush for FUA, which fallocate(2) lacks. */
 static void
 zeroed(struct nvmf_io *io, int error)
 {

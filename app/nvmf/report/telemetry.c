@@ -29,7 +29,7 @@ static struct nvmf_target *shown;
 
 static int fail(struct rte_tel_data *d, const char *format, ...) __rte_format_printf(2, 3);
 
-/* Answer what was wrong, as a text: EAL answers only null for a negative result. */
+/* Answer with the error as a text: for a negative result, EAL answers only null. */
 static int
 fail(struct rte_tel_data *d, const char *format, ...)
 {
@@ -43,7 +43,7 @@ fail(struct rte_tel_data *d, const char *format, ...)
 	return rte_tel_data_string(d, text);
 }
 
-/* @return the object's number; -1: there is none, and why was answered */
+/* @return the object's number; -1: params has none, and the error is the answer */
 static int
 number(const char *params, const char *what, unsigned int least, unsigned int most, struct rte_tel_data *d)
 {
@@ -51,7 +51,7 @@ number(const char *params, const char *what, unsigned int least, unsigned int mo
 
 	if (params != NULL && uroce_app_number_parse(params, least, most, &n) == 0)
 		return (int)n;
-	(void)fail(d, "'%s' is not the number of a %s, %u to %u: put it behind a comma", params != NULL ? params : "", what,
+	(void)fail(d, "'%s' is not the number of a %s, %u to %u: put it after a comma", params != NULL ? params : "", what,
 		   least, most);
 	return -1;
 }
@@ -218,7 +218,7 @@ namespace(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 static int
 add(struct nvmf_target *t, const char *params, struct rte_tel_data *d)
 {
-	struct nvmf_reason why = { .text = "put PATH, ram:SIZE or null:SIZE behind a comma" };
+	struct nvmf_reason why = { .text = "put PATH, ram:SIZE or null:SIZE after a comma" };
 	uint32_t nsid = params != NULL && *params != '\0' ? uroce_nvmf_subsystem_add(&t->subsystem, params, &why) : 0;
 
 	if (nsid == 0)

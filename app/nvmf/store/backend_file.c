@@ -54,7 +54,7 @@ open_direct(const struct nvmf_namespace *ns, int flags)
 	return fd;
 }
 
-/* The kernel gives a device that is written to a single user: it refuses one with a mounted file system, or of LVM. */
+/* O_EXCL, for a device to write to: the kernel refuses one with a mounted file system, or one that LVM uses. */
 static int
 open_store(struct nvmf_namespace *ns, struct nvmf_reason *why)
 {
@@ -68,10 +68,10 @@ open_store(struct nvmf_namespace *ns, struct nvmf_reason *why)
 		return 0;
 	why->busy = errno == EBUSY;
 	return refuse(ns, why, why->busy ? "it is used by a file system or another program (see lsblk and fuser -v): "
-					   "unmount it, or stop that" : strerror(errno));
+					   "unmount it, or stop the program" : strerror(errno));
 }
 
-/* A lock on the file keeps other targets from it, and QEMU. It ends with the process. */
+/* Lock the file against other targets and QEMU. The lock ends with the process. */
 static int
 lock_store(const struct nvmf_namespace *ns, struct nvmf_reason *why)
 {
@@ -81,8 +81,8 @@ lock_store(const struct nvmf_namespace *ns, struct nvmf_reason *why)
 		return 0;
 	why->busy = errno == EAGAIN || errno == EACCES;
 	if (why->busy)
-		return refuse(ns, why, "another process serves it or has locked it (see fuser -v): stop that, or start both "
-				       "with --read-only");
+		return refuse(ns, why, "another process serves it or has locked it (see fuser -v): stop the "
+				       "process, or start both with --read-only");
 	fprintf(stderr, "%s: namespace %s: cannot lock it, so it can be served twice: %s\n", uroce_app_name, ns->path,
 		strerror(errno));
 	return 0;

@@ -66,7 +66,7 @@ bytes_of(struct nvmf_namespace *ns)
 	return (int64_t)(ns->blocks << ns->block_shift);
 }
 
-/* @return MiB that can be had without swapping; UINT64_MAX: the kernel does not say */
+/* @return MiB of memory available without swapping; UINT64_MAX: the kernel does not say */
 static uint64_t
 available_mib(void)
 {
@@ -83,7 +83,7 @@ available_mib(void)
 	return mib;
 }
 
-/* All of the memory is taken now: later, a host's write could not fail, but end the target. */
+/* Take all of the memory now: if it ran out later, the kernel would kill the target, not fail a host's write. */
 static int
 ram_open(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 {

@@ -14,9 +14,9 @@
 
 struct nvmf_backend;
 
-/* Why a namespace cannot be served: for whoever has asked for it. */
+/* Why a namespace cannot be served. */
 struct nvmf_reason {
-	bool busy;		/* somebody uses it, but maybe only for another moment */
+	bool busy;		/* in use, perhaps only for a moment: try again */
 	char text[1024];
 };
 

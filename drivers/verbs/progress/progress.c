@@ -37,7 +37,7 @@
 #include "uroce.h"
 #include "uroce_config.h"
 
-/* On an oversubscribed CPU, a thread waits so long for an event before the progress thread takes over. */
+/* On an oversubscribed CPU: how long a thread waits for an event before the progress thread takes over. */
 #define NAPS_NS (UROCE_VERBS_SLEEP_PART * UROCE_VERBS_MAX_SLEEP_NS)
 
 /* The threads' state, shared with the threads that wait for them. */
@@ -386,7 +386,8 @@ poll_once(struct waiter *waiter)
 	return (moved || waiter->empty % UROCE_VERBS_LOOKS == 0) && is_readable(waiter->queue->fd);
 }
 
-/* Sleep until a frame arrives, or briefly. With several workers, one may hand frames over to this one. */
+/* Sleep until a frame arrives, or only briefly if frames wake no thread. So also with several workers: another one may
+ * hand frames over to this one. */
 static void
 nap(const struct waiter *waiter)
 {

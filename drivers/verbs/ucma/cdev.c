@@ -83,8 +83,9 @@ is_get_event(const void *buf, size_t bytes)
 	return header.cmd == RDMA_USER_CM_CMD_GET_EVENT;
 }
 
-/* With the kernel, a thread that loops over events is back in its write when another thread closes the descriptor,
- * because destroying IDs takes long there, and it stays in it until a signal or the end of the process. */
+/* The kernel takes long to destroy IDs, so a thread that loops over events is back in write() before another thread
+ * closes the descriptor. It stays there until a signal or the end of the process. Here the close may come first; then
+ * the thread must wait in the same way, and not fail. */
 static bool
 closed_in_between(int fd, const void *buf, size_t bytes)
 {

@@ -159,8 +159,8 @@ uroce_cm_conn_enter(struct uroce_cm_conn *conn, enum uroce_cm_state state, uint6
 	uroce_wheel_disarm(&conn->timer);
 	switch (state) {
 	case UROCE_CM_IDLE: become_idle(conn); break;
-	/* The peer may connect its QP anew, in DREQ_SENT after a restart. Duplicates of old messages still find the connection
-	 * by its IDs. */
+	/* From now on, the peer may connect its QP anew, as after a restart. Duplicates of old messages still find the
+	 * connection by its IDs. */
 	case UROCE_CM_DREQ_SENT: uroce_cm_qpn_remove(conn); break;
 	case UROCE_CM_TIMEWAIT:
 		uroce_cm_qpn_remove(conn);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Wakes the peer by its eventfd. A write would wait if the peer has filled the counter, and the peer may change
- * O_NONBLOCK at any time. But the kernel never waits to signal the completion of asynchronous I/O. So read nothing
- * asynchronously, with that eventfd as the one to signal.
+ * Wakes the peer by its eventfd. A write would block if the peer has filled the counter, and the peer may clear
+ * O_NONBLOCK at any time. But the kernel never blocks when it signals the completion of asynchronous I/O. So a worker
+ * submits a read of an empty file, whose completion signals the eventfd.
  */
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "port/memif/memif.h"
 
 #define EVENTS 16 /* completions that are removed together */
-#define TRIES  8  /* other workers may use the room that one has made */
+#define TRIES  8  /* attempts: another worker may take the room that this one has made */
 
 /* For all rings of the process. */
 static struct {
@@ -43,7 +43,7 @@ uroce_memif_wake_init(void)
 	close(aio.file);
 }
 
-/* Without asynchronous I/O, as in some containers. The peer could still fill the counter in between. */
+/* Without asynchronous I/O, as in some containers. The write blocks if the peer fills the counter after the poll. */
 static void
 write_if_ready(int fd)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * uroce_worker_arm(): has the worker's descriptor become readable when there is work, unless there is work now. The
- * thread that polls the worker calls it before it sleeps. uroce_worker_nap() does both for a thread of a program whose
- * worker another thread drives.
+ * thread that polls the worker calls it before it sleeps. uroce_worker_nap() arms the worker and sleeps, in a thread
+ * of the program while the progress thread drives the worker.
  */
 
 #include <errno.h>
@@ -145,8 +145,8 @@ frames_wake(const struct uroce_worker *w)
 	return true;
 }
 
-/* As arm(), but the thread that drives the worker keeps w->sleep. From now on a thread that posts polls itself, which ends
- * the nap. Under the turn. */
+/* As arm(), but w->sleep remains the state of the thread that drives the worker. From now on, a thread that posts polls
+ * the worker, which ends the nap. Under the turn. */
 static bool
 begin_nap(struct uroce_worker *w, uint64_t *next_ns)
 {

@@ -59,8 +59,8 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 }
 
 /* Poll before waking the thread, so that the frames leave before the system call. But only the program polls a worker
- * for whose descriptor it waits. A thread that is about to nap may have the turn: it is too late for it to see the request,
- * but not to be woken. */
+ * for whose descriptor it waits. A thread that is about to nap may have the turn, and no longer sees the request: make
+ * the descriptor readable for it. */
 void
 uroce_worker_posted(struct uroce_worker *w)
 {

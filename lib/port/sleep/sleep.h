@@ -34,9 +34,10 @@ bool uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t n
 
 /**
  * Sleep until a frame arrives, another thread polls the worker, a deadline comes, or for ns, less than a second. The
- * worker is driven, has a descriptor, and gets no frames from other workers. A thread that cannot be canceled now, and
- * that polls the worker before and after the call.
- * @return false: it has not slept, since there is work, frames do not wake it, another thread has the turn, or one naps
+ * worker is driven and gets no frames from other workers. The caller cannot be canceled now, and polls the worker
+ * before and after the call.
+ * @return false: it has not slept, since the worker has work or no descriptor, its frames wake no thread, or another
+ * thread polls it or naps
  */
 bool uroce_worker_nap(struct uroce_worker *w, uint64_t ns);
 

@@ -147,7 +147,7 @@ uroce_wait_until(struct uroce_wait *wait, uint64_t now_ns, uint64_t next_ns)
 	wait->timer_ns = next_ns;
 }
 
-/* `sleep` of a driven worker is the state of the thread that drives it. */
+/* `sleep` of a driven worker is the state of the thread that drives it, not of one that waits for the descriptor. */
 void
 uroce_wait_interrupt(struct uroce_worker *w)
 {

@@ -77,7 +77,7 @@ struct uroce_udp_socket {
 
 struct uroce_udp_queue {
 	unsigned int nb_sockets;
-	unsigned int next_socket; /* receives first */
+	unsigned int next_socket; /* index of the one that receives first */
 	struct uroce_udp_socket sockets[UROCE_UDP_LOCALS];
 	int epoll_fd; /* readable while one of them is */
 	struct uroce_udp_tx tx;

@@ -237,7 +237,7 @@ unlock:
 	return ret;
 }
 
-/* Wait without the lock, for which the lcore may wait in a callback of uroce_dereg_mr_async(). */
+/* Wait for the lcore without the lock: a callback of uroce_dereg_mr_async() on that lcore may wait for the lock. */
 int
 uroce_worker_stop(struct uroce_worker *w)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Budgets: how many packets the QPs of an engine have in flight together, for each peer. An engine has a fixed number of
- * budgets, and a hash of the peer's address chooses one. While another peer uses it, the QPs to this peer have none. On
- * the engine's thread.
+ * budgets, and a hash of the peer's address chooses one. While one peer uses it, the QPs to another peer with the same
+ * hash have no budget, only their windows. On the engine's thread.
  */
 
 #ifndef UROCE_TRANSPORT_REQUESTER_BUDGET_H

@@ -33,7 +33,7 @@ try_free(struct uroce_reclaim *r, uint64_t now_ns)
 	return true;
 }
 
-/* Until the QP is freed, its worker may be destroyed. */
+/* The QP's worker may be destroyed before the QP is freed. */
 static void
 forget_engine(const struct uroce_qp *qp)
 {
