@@ -55,6 +55,11 @@ size_of(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 		return -1;
 	}
 	ns->blocks = bytes >> ns->block_shift;
+	if (ns->blocks == 0) {
+		snprintf(why->text, sizeof(why->text), "namespace %s: it is smaller than a block, %u bytes", ns->path,
+			 1u << ns->block_shift);
+		return -1;
+	}
 	ns->stable = true; /* as stable as it gets */
 	ns->can_punch = true;
 	return 0;
