@@ -130,7 +130,7 @@ local_parse(struct uroce_udp_device *d, const char *text)
 		local->any.sa_family = AF_INET6;
 		local->ipv6.sin6_port = htons(UROCE_UDP_PORT);
 	} else {
-		UROCE_LOG(ERR, "local=%s: give an address without a prefix length, as local=10.0.0.1\n", text);
+		UROCE_LOG(ERR, "local=%s: no IPv4 or IPv6 address: use e.g. local=10.0.0.1, without /24\n", text);
 		return -EINVAL;
 	}
 	mtu = local_mtu(local);
