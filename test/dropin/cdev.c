@@ -122,19 +122,27 @@ join_cancelled(pthread_t thread)
 	assert_ptr_equal(ret, PTHREAD_CANCELED);
 }
 
+struct get_event {
+	struct rdma_ucm_cmd_hdr header;
+	struct rdma_ucm_get_event cmd;
+};
+
+static struct get_event
+get_event_into(struct rdma_ucm_event_resp *resp)
+{
+	return (struct get_event){
+		.header = { RDMA_USER_CM_CMD_GET_EVENT, sizeof(struct rdma_ucm_get_event), sizeof(*resp) },
+		.cmd = { .response = (uintptr_t)resp },
+	};
+}
+
 /* A thread that waits for an event is canceled in the wait, and the descriptor stays usable. AddressSanitizer does
  * not notice that the unwinding has removed the frames in between, and would report an error. */
 static void
 test_cancelled_waiting(void **state)
 {
 	struct rdma_ucm_event_resp resp;
-	const struct {
-		struct rdma_ucm_cmd_hdr header;
-		struct rdma_ucm_get_event cmd;
-	} get = {
-		.header = { RDMA_USER_CM_CMD_GET_EVENT, sizeof(get.cmd), sizeof(resp) },
-		.cmd = { .response = (uintptr_t)&resp },
-	};
+	const struct get_event get = get_event_into(&resp);
 	struct canceled c = { .fd = victim_open(DEVICE, O_RDWR, 0), .command = &get, .bytes = sizeof(get) };
 	pthread_t thread;
 
@@ -193,13 +201,7 @@ take_two(void *arg)
 {
 	struct taker *t = arg;
 	struct rdma_ucm_event_resp resp;
-	const struct {
-		struct rdma_ucm_cmd_hdr header;
-		struct rdma_ucm_get_event cmd;
-	} get = {
-		.header = { RDMA_USER_CM_CMD_GET_EVENT, sizeof(get.cmd), sizeof(resp) },
-		.cmd = { .response = (uintptr_t)&resp },
-	};
+	const struct get_event get = get_event_into(&resp);
 
 	if (victim_write(t->fd, &get, sizeof(get)) != sizeof(get) || resp.event != UROCE_UCMA_EVENT_USER)
 		abort();

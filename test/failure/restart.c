@@ -290,19 +290,27 @@ expect_qp_on(struct ibv_cq *cq, struct ibv_td *td, const struct uroce_worker *w)
 	assert_int_equal(uroce_dealloc_pd(parent), 0);
 }
 
+/* Restart the second end's port with its worker, workers[0], and a new one, workers[1]. */
+static void
+start_with_another(struct uroce_worker *workers[2])
+{
+	worker_add();
+	workers[0] = pair.workers[1];
+	workers[1] = pair.workers[2];
+	assert_int_equal(uroce_stop_port(context(1)), 0);
+	assert_int_equal(uroce_start_port(context(1), NULL, workers, 2), 0);
+}
+
 /* Fewer workers: they can be destroyed once no thread domain names them, and the counters of their queues stay. */
 static void
 test_fewer_workers(void **state)
 {
-	struct uroce_worker *workers[2] = { pair.workers[1] };
+	struct uroce_worker *workers[2];
 	struct ibv_cq *cq;
 	struct ibv_td *td;
 	uint64_t frames;
 
-	worker_add();
-	workers[1] = pair.workers[2];
-	assert_int_equal(uroce_stop_port(context(1)), 0);
-	assert_int_equal(uroce_start_port(context(1), NULL, workers, 2), 0);
+	start_with_another(workers);
 	cq = uroce_create_cq(context(1), 1, NULL, NULL, 1);
 	assert_non_null(cq);
 	td = uroce_alloc_td_on(context(1), workers[1]);
@@ -364,15 +372,12 @@ test_move_and_fewer_workers(void **state)
 static void
 test_async_destroy(void **state)
 {
-	struct uroce_worker *workers[2] = { pair.workers[1] };
+	struct uroce_worker *workers[2];
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
 	struct ibv_qp *qps[2];
 	struct ibv_cq *cq;
 
-	worker_add();
-	workers[1] = pair.workers[2];
-	assert_int_equal(uroce_stop_port(context(1)), 0);
-	assert_int_equal(uroce_start_port(context(1), NULL, workers, 2), 0);
+	start_with_another(workers);
 	cq = uroce_create_cq(context(1), 1, NULL, NULL, 1);
 	assert_non_null(cq);
 	init.send_cq = init.recv_cq = cq;
@@ -439,7 +444,7 @@ test_cm(void **state)
 				   .sin_addr.s_addr = RTE_BE32(RTE_IPV4(10, 0, 0, 2)) };
 	struct rdma_event_channel *channel = uroce_rdma_create_event_channel();
 	const struct uroce_port_conf too_small = { .size = sizeof(too_small), .mtu = 1000 };
-	struct uroce_worker *workers[2] = { pair.workers[1] };
+	struct uroce_worker *workers[2];
 	struct rdma_cm_id *listener;
 
 	assert_non_null(channel);
@@ -447,10 +452,7 @@ test_cm(void **state)
 	assert_int_equal(uroce_rdma_bind_addr(listener, (struct sockaddr *)&far), 0);
 	assert_int_equal(uroce_rdma_listen(listener, 1), 0);
 	request(channel, &far);
-	worker_add();
-	workers[1] = pair.workers[2];
-	assert_int_equal(uroce_stop_port(context(1)), 0);
-	assert_int_equal(uroce_start_port(context(1), NULL, workers, 2), 0);
+	start_with_another(workers);
 	assert_int_equal(uroce_qp_move(pair.ends[1].qp, workers[1]), 0);
 	assert_int_equal(uroce_stop_port(context(1)), 0);
 	assert_int_equal(uroce_start_port(context(1), &too_small, &workers[1], 1), EINVAL);

@@ -102,8 +102,9 @@ ram_open(struct nvmf_namespace *ns, const char *spec, struct nvmf_reason *why)
 		ns->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (ns->memory != MAP_FAILED) {
 			(void)madvise(ns->memory, bytes, MADV_HUGEPAGE); /* fewer TLB misses, where there is one */
-			(void)madvise(ns->memory, bytes, MADV_POPULATE_WRITE);
-			return 0;
+			if (madvise(ns->memory, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL) /* an old kernel */
+				return 0;
+			munmap(ns->memory, bytes);
 		}
 		ns->memory = NULL;
 	}
