@@ -147,7 +147,7 @@ test_helps(void **state)
 	struct ibv_qp *qp = qp_create(f, f->cqs[1], cq);
 	const unsigned int polls = UROCE_HELP_ROUNDS * WORKERS * 2;
 
-	test_clock_slow();
+	test_clock_stop();
 	test_clock_advance(1000 * UROCE_HELP_NS);
 	for (unsigned int i = 0; i < WORKERS; i++)
 		uroce_worker_poll(f->workers[i]);
@@ -337,7 +337,7 @@ test_foreign_feeder(void **state)
 
 	assert_non_null(foreign);
 	f->workers[1]->feeder = foreign;
-	test_clock_slow();
+	test_clock_stop();
 	test_clock_advance(1000 * UROCE_HELP_NS);
 	for (unsigned int i = 0; i < 2 * UROCE_FEEDER_ROUNDS; i++)
 		poll_empty(f->cqs[1]);

@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "port/worker/worker.h"
 #include "rings.h"
 
 struct rte_ring *
@@ -144,12 +145,23 @@ test_rings_destroy(struct test_rings *r)
 	}
 }
 
+static uint64_t
+rounds_of(const struct uroce_worker *w)
+{
+	return __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED);
+}
+
 void
 test_poll(struct uroce_worker *const *workers, unsigned int n, unsigned int rounds)
 {
 	for (unsigned int round = 0; round < rounds; round++)
-		for (unsigned int i = 0; i < n; i++)
-			uroce_worker_poll(workers[i]);
+		for (unsigned int i = 0; i < n; i++) {
+			const uint64_t before = rounds_of(workers[i]);
+
+			do
+				uroce_worker_poll(workers[i]);
+			while (rounds_of(workers[i]) == before);
+		}
 }
 
 uint64_t

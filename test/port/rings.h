@@ -40,7 +40,7 @@ void test_rings_create_parallel(struct test_rings *a, struct test_rings *b, unsi
 /** The same for the two ports of test_rings_create_wide() or test_rings_create_parallel(). */
 void test_rings_destroy_wide(struct test_rings *a, struct test_rings *b);
 
-/** Poll all workers this many times. */
+/** Poll all workers until each has run this many rounds: a poll does nothing while another thread has the turn. */
 void test_poll(struct uroce_worker *const *workers, unsigned int n, unsigned int rounds);
 
 /** A counter of the device by its name; fails if no counter has it. */

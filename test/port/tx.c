@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <rte_ethdev.h>
 
+#include "clock.h"
 #include "eal.h"
 #include "base/clock.h"
 #include "groups.h"
@@ -58,6 +59,7 @@ test_held_until_resolved(void **state)
 	size_t bytes;
 
 	tap_open(&t, 0, cidrs);
+	test_clock_slow(); /* the second request is sent after 250 ms */
 	uroce_gid_parse(gid, "10.0.0.2");
 	n = uroce_neighbor_get(&t.port->neighbors, gid);
 	echo(&t, "10.0.0.2", 1);
@@ -75,6 +77,7 @@ test_held_until_resolved(void **state)
 	tap_expect(&t, frame, bytes);
 	tap_expect_nothing(&t);
 	uroce_neighbor_put(&t.port->neighbors, n, uroce_clock_ns());
+	test_clock_go();
 	tap_close(&t);
 }
 
