@@ -16,7 +16,7 @@ MOUNT = '/tmp/mnt'
 FIO = ('fio --name=%s --rw=randrw --bsrange=4k-1m --ioengine=io_uring --direct=1 --verify=%s '
        '--verify_fatal=1 --thread --output=/tmp/fio.log ')
 KILLS = 20
-CABLE_S = (1, 10, 60)
+OUTAGE_S = (1, 10, 60)
 LOSS = 0.01
 SHORT_S = 10            # a keep-alive that the guest can keep on a busy machine
 TREE = ('(cd %s && for i in $(seq 24); do mkdir -p d$i && dd if=/dev/urandom of=d$i/f bs=$((i * 7))k count=3 2>/dev/null '
@@ -164,9 +164,9 @@ def kill_guest(b):
     b.disconnect()
 
 
-def cables(b):
+def outages(b):
     begin_fio(b)
-    for seconds in CABLE_S:
+    for seconds in OUTAGE_S:
         fio_writes(b)
         b.wire.cut = True
         b.sh('sleep %d' % seconds)
@@ -265,7 +265,7 @@ def auth(b):
     b.target.restart_with()
 
 
-def goodbye(b):
+def shutdown(b):
     """SIGTERM closes the connections at once; the guest reconnects to the next target."""
     b.connect()
     b.target.process.send_signal(signal.SIGTERM)
@@ -291,9 +291,9 @@ TESTS = {
     'trim': trim,
     'remove': remove,
     'auth': auth,
-    'goodbye': goodbye,
+    'shutdown': shutdown,
     'kill_target': kill_target,
-    'cables': cables,
+    'outages': outages,
     'loss': loss,
     'loss_of_guest': loss_of_guest,
     'kill_guest': kill_guest,
