@@ -285,7 +285,7 @@ request_event(void)
 	assert_int_equal(host_status(host_run(&admin, &features, 0)), NVME_SUCCESS);
 	admin.memory->command = event;
 	assert_int_equal(uroce_post_send(admin.id->qp, &wr, &bad), 0);
-	for (unsigned int i = 0; LIST_FIRST(&h.target->subsystem.controllers)->nb_events == 0; i++)
+	while (LIST_FIRST(&h.target->subsystem.controllers)->nb_events == 0)
 		host_poll(&h);
 }
 
@@ -404,7 +404,7 @@ test_remove(void **state)
 	assert_int_equal(pread(fd, stored, BLOCK, 8 * BLOCK), BLOCK);
 	assert_int_equal(stored[0], 0x77);
 	assert_int_equal(rw(NVME_IO_READ, 4, 8, 1, BLOCK), NVME_INVALID_NAMESPACE);
-	for (unsigned int i = 0; s->leaving[3] != NULL; i++)
+	while (s->leaving[3] != NULL)
 		host_poll(&h);
 	expect_event(4);
 	assert_int_equal(host_status(identify(NVME_CNS_ACTIVE_NAMESPACES, 3)), NVME_SUCCESS);
