@@ -60,10 +60,10 @@ struct uroce_load {
 
 struct uroce_worker {
 	alignas(UROCE_LINES_APART) struct uroce_engine engine;
-	/* constant fields, which other workers read: not in a cache line that each poll writes */
+	/* constant fields, which other workers read: two cache lines away from those that each poll writes */
 	/* struct uroce_inbox_item; any worker enqueues, this one dequeues. uroce_inboxes_size() replaces it while no
 	 * worker is polled */
-	struct rte_ring *inbox __rte_cache_aligned;
+	alignas(UROCE_LINES_APART) struct rte_ring *inbox;
 	bool inbox_grows; /* constant: it has the default size */
 	uint16_t index; /* also the reader's number in uroce_rcu */
 	int numa_node;
@@ -74,7 +74,7 @@ struct uroce_worker {
 	struct uroce_wait *wait; /* atomic: the descriptor; NULL: none */
 	struct uroce_worker_conf conf; /* constant, with the defaults filled in */
 	/* a fair lock: a control thread gets the turn although an lcore polls all the time */
-	rte_ticketlock_t turn __rte_cache_aligned;
+	alignas(UROCE_LINES_APART) rte_ticketlock_t turn;
 	uint32_t guests; /* atomic: threads that wait for the turn in uroce_worker_enter_within() */
 	bool cleanup;    /* atomic: a request that the ports free transmitted mbufs */
 	uint32_t devices;   /* under workers_lock: number of devices that use the worker */
@@ -114,9 +114,7 @@ static_assert(offsetof(struct uroce_worker, load) + sizeof(struct uroce_load) <=
 		      offsetof(struct uroce_worker, now_ns) + RTE_CACHE_LINE_SIZE,
 	      "a round writes one line of its worker");
 /* Other workers read the constant fields, and threads that post write the doorbells. */
-static_assert(offsetof(struct uroce_worker, inbox) % RTE_CACHE_LINE_SIZE == 0 &&
-		      offsetof(struct uroce_worker, turn) % RTE_CACHE_LINE_SIZE == 0 &&
-		      offsetof(struct uroce_worker, now_ns) % RTE_CACHE_LINE_SIZE == 0 &&
+static_assert(offsetof(struct uroce_worker, now_ns) % RTE_CACHE_LINE_SIZE == 0 &&
 		      offsetof(struct uroce_engine, doorbells) % RTE_CACHE_LINE_SIZE == 0 &&
 		      sizeof(struct uroce_worker) % RTE_CACHE_LINE_SIZE == 0,
 	      "a cache line is written by one thread");
