@@ -41,17 +41,24 @@ uroce_mbuf_lines(uint32_t payload_bytes)
 		   RTE_CACHE_LINE_SIZE;
 }
 
-/* Prefetch the mbuf of the allocation UROCE_MBUF_AHEAD later, which another core may have used last. This reads the
- * mempool's cache without changing it. */
+/* @return the mbuf that the pool gives after `ahead` others, from the mempool's cache, which does not change; NULL: it is
+ * not in the cache */
+static inline const void *
+uroce_mbuf_ahead(struct rte_mempool *pool, unsigned int ahead)
+{
+	const struct rte_mempool_cache *cache = rte_mempool_default_cache(pool, rte_lcore_id());
+
+	return likely(cache != NULL && cache->len > ahead) ? cache->objs[cache->len - 1 - ahead] : NULL;
+}
+
+/* Prefetch the mbuf of the allocation UROCE_MBUF_AHEAD later, which another core may have used last. */
 static inline void
 uroce_mbuf_fetch_ahead(struct rte_mempool *pool, bool chained, unsigned int lines)
 {
-	const struct rte_mempool_cache *cache = rte_mempool_default_cache(pool, rte_lcore_id());
-	const uint8_t *later;
+	const uint8_t *later = uroce_mbuf_ahead(pool, UROCE_MBUF_AHEAD);
 
-	if (unlikely(cache == NULL || cache->len <= UROCE_MBUF_AHEAD))
+	if (unlikely(later == NULL))
 		return;
-	later = cache->objs[cache->len - 1 - UROCE_MBUF_AHEAD];
 	uroce_prefetch_to_write(later);
 	if (chained) {
 		uroce_prefetch_to_write(later + RTE_CACHE_LINE_SIZE);
@@ -72,6 +79,13 @@ uroce_mbuf_reset(struct rte_mbuf *m)
 	m->ol_flags = 0;
 	m->packet_type = 0;
 	m->vlan_tci = 0;
+}
+
+/* @return the header pool if its mbufs have room for the payload, else the payload pool */
+static inline struct rte_mempool *
+uroce_pool_for(const struct uroce_engine *e, uint32_t payload_bytes)
+{
+	return payload_bytes <= UROCE_TX_INLINE_BYTES ? e->header_pool : e->payload_pool;
 }
 
 /* @param chained	it will be the head or a further segment of a chain. @param lines	data lines to prefetch */

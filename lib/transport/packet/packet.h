@@ -6,7 +6,7 @@
  *
  *	builder.c	builds a packet from its description: headers, payload by copy or by reference, pad and ICRC
  *	tx_inline.h	builds the headers, and packets whose payload is not in registered memory, inline
- *	tx_bulk.c	builds a run: several packets from the middle of a message, with attached payloads
+ *	tx_bulk.c	builds a run: several packets from the middle of a message
  *	slice.c		copies payloads between a message's scatter/gather list and packets
  *	slice.h		a slice of a scatter/gather list, and a cursor through its pieces
  *	mbuf.h		allocates and prefetches mbufs of the engine's pools, writes the headers from Ethernet to UDP

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Builds a run: several packets from the middle of a message that have attached payloads and differ only in PSN and
- * payload. It looks up the key once, and builds the headers and their CRC once. The frames are the same, byte for byte,
- * as those of uroce_packet_build(). On the engine's thread.
+ * Builds a run: several packets from the middle of a message, which differ only in PSN and payload. It looks up the key
+ * once, and builds the headers and their CRC once. The frames are the same, byte for byte, as those of
+ * uroce_packet_build(). On the engine's thread.
  */
 
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "transport/packet/packet.h"
 #include "transport/qp/qp.h"
 #include "uroce_config.h"
+#include "wire/copy.h"
 #include "wire/icrc.h"
 
 /* Size of the copy for each packet: room for the headers from Ethernet to BTH. */
@@ -24,7 +25,7 @@ static_assert(HEAD_BYTES <= UROCE_ENGINE_ROOM(UROCE_TX_INLINE_BYTES), "room of a
 /* Size of the copy if the headers fit into it, as with IPv4. */
 #define SHORT_HEAD_BYTES 64
 
-/* The mbufs of a packet: headers, payload, ICRC. */
+/* The mbufs of a packet with an attached payload: headers, payload, ICRC. */
 enum { HEAD, DATA, TAIL, SEGS };
 
 /* The properties that the packets of a run share. */
@@ -37,6 +38,7 @@ struct run {
 	uint32_t crc;		/* CRC of the headers with PSN 0 */
 	bool no_icrc;		/* the port does without, or computes it */
 	bool leaves;		/* the frames leave by the device's port, to a known MAC address */
+	bool changes;		/* the payload's memory may be written meanwhile */
 	uint8_t head[HEAD_BYTES];
 };
 
@@ -56,9 +58,9 @@ run_init(struct run *r, const struct uroce_packet_desc *d)
 	r->crc = uroce_icrc_head(r->head + t->l2_bytes, t->l3_bytes);
 }
 
-/* Prefetch the cache lines of a packet's mbufs that put_packet() writes, and that another core may have used last. */
+/* Prefetch the cache lines of a packet's mbufs that put_attached() writes, and that another core may have used last. */
 static inline void
-fetch(struct rte_mbuf *const m[SEGS])
+fetch_attached(struct rte_mbuf *const m[SEGS])
 {
 	const uint8_t *head = (const uint8_t *)m[HEAD], *data = (const uint8_t *)m[DATA];
 	const uint8_t *tail = (const uint8_t *)m[TAIL];
@@ -89,9 +91,19 @@ put_head(const struct run *r, struct rte_mbuf *m, uint32_t psn)
 	return word;
 }
 
+/* Set the frame's destination. */
+static inline void
+leave(const struct run *r, const struct uroce_qp *qp, const struct uroce_packet_desc *d, struct rte_mbuf *m)
+{
+	if (likely(r->leaves))
+		m->port = qp->dev->port_id;
+	else
+		uroce_frame_set_route(qp, d->path, m, d->bth.dest_qpn);
+}
+
 /* Write packet i of the run to its three mbufs. Read nothing back: a read would wait for the cache line. */
 static inline struct rte_mbuf *
-put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint32_t psn)
+put_attached(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint32_t psn)
 {
 	uint8_t *va = r->va + (size_t)i * r->payload_bytes;
 	rte_be32_t word;
@@ -114,63 +126,125 @@ put_packet(const struct run *r, struct rte_mbuf *const m[SEGS], uint32_t i, uint
 	return m[HEAD];
 }
 
-/* Can these packets be a run? The payloads must be attached, and long enough. */
+static unsigned int
+attach_all(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d, struct run *r,
+	   struct rte_mbuf **frames, unsigned int n)
+{
+	struct rte_mbuf *m[UROCE_SEND_QUANTUM][SEGS];
+
+	r->iova = uroce_mr_iova(r->key, d->slice->sge->addr + d->slice->offset, n * r->payload_bytes);
+	if (r->iova == RTE_BAD_IOVA || rte_mempool_get_bulk(e->header_pool, (void **)m[0], n * SEGS) != 0)
+		return 0;
+	for (unsigned int i = 0; i < RTE_MIN(n, (unsigned int)UROCE_RUN_AHEAD); i++)
+		fetch_attached(m[i]);
+	uroce_mr_hold(r->key, n);
+	run_init(r, d);
+	for (unsigned int i = 0; i < n; i++) {
+		if (i + UROCE_RUN_AHEAD < n)
+			fetch_attached(m[i + UROCE_RUN_AHEAD]);
+		frames[i] = put_attached(r, m[i], i, uroce_psn_add(d->bth.psn, i));
+		leave(r, qp, d, frames[i]);
+	}
+	uroce_count(e, UROCE_ZERO_COPY_PACKETS, n);
+	return n;
+}
+
+/* Prefetch the cache lines of a mbuf that put_copied() writes. */
+static inline void
+fetch_copied(const struct run *r, const struct rte_mbuf *m)
+{
+	const uint8_t *data = (const uint8_t *)m + UROCE_ENGINE_DATA_OFFSET;
+
+	uroce_prefetch_to_write((const uint8_t *)m);
+	for (uint32_t at = 0; at < UROCE_MBUF_AHEAD_HEADERS + r->payload_bytes; at += RTE_CACHE_LINE_SIZE)
+		uroce_prefetch_to_write(data + at);
+}
+
+/* Write packet i of the run to its mbuf. If the memory does not change, compute the CRC of it: the stores of the copy
+ * may wait for cache lines. */
+static inline void
+put_copied(const struct run *r, struct rte_mbuf *m, uint32_t i, uint32_t psn)
+{
+	const uint8_t *va = r->va + (size_t)i * r->payload_bytes;
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *) + r->head_bytes;
+	rte_le32_t icrc = 0;
+	rte_be32_t word;
+
+	uroce_mbuf_reset(m);
+	word = put_head(r, m, psn);
+	m->data_len = (uint16_t)m->pkt_len;
+	uroce_copy(data, va, r->payload_bytes);
+	if (r->no_icrc)
+		m->ol_flags = UROCE_MBUF_NO_ICRC;
+	else
+		icrc = rte_cpu_to_le_32(uroce_icrc_of_run(r->crc, word, r->changes ? data : va, r->payload_bytes));
+	memcpy(data + r->payload_bytes, &icrc, sizeof(icrc));
+}
+
+static unsigned int
+copy_all(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d, struct run *r,
+	 struct rte_mbuf **frames, unsigned int n)
+{
+	struct rte_mempool *pool = uroce_pool_for(e, r->payload_bytes);
+
+	if (rte_mempool_get_bulk(pool, (void **)frames, n) != 0)
+		return 0;
+	run_init(r, d);
+	for (unsigned int i = 0; i < n; i++) {
+		/* the next run takes its mbufs from the mempool's cache */
+		const struct rte_mbuf *later = i + UROCE_RUN_AHEAD < n
+						       ? frames[i + UROCE_RUN_AHEAD]
+						       : uroce_mbuf_ahead(pool, i + UROCE_RUN_AHEAD - n);
+
+		if (likely(later != NULL))
+			fetch_copied(r, later);
+		put_copied(r, frames[i], i, uroce_psn_add(d->bth.psn, i));
+		leave(r, qp, d, frames[i]);
+	}
+	return n;
+}
+
+/* Can these packets be a run? */
 static bool
 fits(const struct uroce_packet_desc *d, unsigned int n)
 {
 	const struct uroce_slice *s = d->slice;
 
-	return n >= UROCE_RUN_PACKETS && s != NULL && s->num_sge == 1 && !uroce_packet_copies(d->path, s) &&
+	return n >= UROCE_RUN_PACKETS && s != NULL && s->num_sge == 1 &&
 	       uroce_opcodes[d->bth.opcode].header_bytes == sizeof(struct uroce_bth) &&
 	       (d->bth.ack & UROCE_BTH_ACKREQ) == 0;
 }
 
-/* @return the key for the payloads of all n packets, from addr on; NULL: some payload must not be referenced */
-static inline const struct uroce_mr_key *
-key_of(const struct uroce_qp *qp, const struct uroce_slice *s, uint64_t addr, unsigned int n)
+/* Look up the key for the payloads of all n packets. @return false: some payload must not be read */
+static inline bool
+find_payloads(struct run *r, const struct uroce_qp *qp, const struct uroce_slice *s, unsigned int n)
 {
-	const struct uroce_mr_key *key;
+	const uint64_t addr = s->sge->addr + s->offset;
 
-	key = uroce_key_lookup(&qp->dev->mrs, s->sge->lkey, uroce_slice_pd(qp, s), &qp->windows, addr,
-			       n * s->length, s->access);
-	return likely(key != NULL) && (!s->only_stable || uroce_key_is_stable(key)) ? key : NULL;
+	r->key = uroce_key_lookup(&qp->dev->mrs, s->sge->lkey, uroce_slice_pd(qp, s), &qp->windows, addr, n * s->length,
+				  s->access);
+	if (unlikely(r->key == NULL))
+		return false;
+	r->va = uroce_mr_va(r->key, addr);
+	r->payload_bytes = s->length;
+	r->changes = s->copy || (s->only_stable && !uroce_key_is_stable(r->key));
+	return true;
 }
 
 unsigned int
 uroce_tx_bulk(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d,
 	      struct rte_mbuf **frames, unsigned int n)
 {
-	struct rte_mbuf *m[UROCE_SEND_QUANTUM][SEGS];
 	struct run r;
-	uint64_t addr;
 
-	RTE_ASSERT(n <= RTE_DIM(m));
-	if (!fits(d, n))
+	RTE_ASSERT(n <= UROCE_SEND_QUANTUM);
+	if (!fits(d, n) || !find_payloads(&r, qp, d->slice, n))
 		return 0;
-	addr = d->slice->sge->addr + d->slice->offset;
-	r.key = key_of(qp, d->slice, addr, n);
-	if (unlikely(r.key == NULL))
-		return 0;
-	r.payload_bytes = d->slice->length;
-	r.va = uroce_mr_va(r.key, addr);
-	r.iova = uroce_mr_iova(r.key, addr, n * r.payload_bytes);
-	if (r.iova == RTE_BAD_IOVA || rte_mempool_get_bulk(e->header_pool, (void **)m[0], n * SEGS) != 0)
-		return 0;
-	for (unsigned int i = 0; i < RTE_MIN(n, (unsigned int)UROCE_RUN_AHEAD); i++)
-		fetch(m[i]);
-	uroce_mr_hold(r.key, n);
 	r.no_icrc = qp->dev->no_icrc;
-	run_init(&r, d);
-	for (unsigned int i = 0; i < n; i++) {
-		if (i + UROCE_RUN_AHEAD < n)
-			fetch(m[i + UROCE_RUN_AHEAD]);
-		frames[i] = put_packet(&r, m[i], i, uroce_psn_add(d->bth.psn, i));
-		if (likely(r.leaves))
-			frames[i]->port = qp->dev->port_id;
-		else
-			uroce_frame_set_route(qp, d->path, frames[i], d->bth.dest_qpn);
-	}
-	uroce_count(e, UROCE_ZERO_COPY_PACKETS, n);
+	if (r.changes || uroce_packet_copies(d->path, d->slice))
+		n = copy_all(e, qp, d, &r, frames, n);
+	else
+		n = attach_all(e, qp, d, &r, frames, n);
 	uroce_count(e, UROCE_SENT_PACKETS, n);
 	return n;
 }

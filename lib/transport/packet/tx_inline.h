@@ -103,13 +103,6 @@ uroce_put_headers(struct rte_mbuf *m, const struct uroce_qp *qp, const struct ur
 	return bth + info->header_bytes;
 }
 
-/* @return the header pool if its mbufs have room for the payload, else the payload pool */
-static inline struct rte_mempool *
-uroce_pool_for(const struct uroce_engine *e, uint32_t payload_bytes)
-{
-	return payload_bytes <= UROCE_TX_INLINE_BYTES ? e->header_pool : e->payload_pool;
-}
-
 /**
  * Build a packet without a slice, in one mbuf.
  *

@@ -201,10 +201,13 @@ data_packets(struct uroce_engine *e, const struct uroce_qp *qp, const struct uro
 		/* a UC WQE completes at once, and then the application may change the memory */
 		.copy = qp->transport == UROCE_TRANSPORT_UC,
 	};
-	const uint8_t *bytes = sqe->flags & IBV_SEND_INLINE ? (const uint8_t *)sqe->sge + done
-							    : one_piece(qp, &slice);
+	const uint8_t *bytes = NULL;
 	int n;
 
+	if (sqe->flags & IBV_SEND_INLINE)
+		bytes = (const uint8_t *)sqe->sge + done;
+	else if (burst.count == 1)
+		bytes = one_piece(qp, &slice);
 	if (bytes != NULL) {
 		struct uroce_packet_desc d;	/* stays in registers */
 
@@ -242,7 +245,8 @@ uroce_requester_long_burst(const struct uroce_qp *qp, uint32_t left, uint32_t wi
 	if (n == 0 || uroce_pacer_will_wait(qp))
 		return (struct uroce_burst){ .count = 1, .ack_req = true };
 	n = RTE_MIN(n, room);
-	if (n < UROCE_RUN_PACKETS || req->offset == 0 || req->psn != req->max_psn || uroce_qp_is_rated(qp))
+	if (n < UROCE_RUN_PACKETS || req->offset == 0 || req->psn != req->max_psn || uroce_qp_is_rated(qp) ||
+	    qp->transport == UROCE_TRANSPORT_XRC)
 		n = 1;
 	return (struct uroce_burst){ .count = n };
 }

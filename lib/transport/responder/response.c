@@ -64,11 +64,24 @@ uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome
 	uroce_qp_activate(e, qp);
 }
 
+/* The first response of the message, and the number behind the last one: a restarted READ is a message of its own. */
+static inline uint32_t
+message_start(const struct uroce_rd_atomic *r)
+{
+	return r->restart ? r->start : 0;
+}
+
+static inline uint32_t
+message_end(const struct uroce_rd_atomic *r)
+{
+	return r->restart ? r->end : r->psn_count;
+}
+
 static uint8_t
 read_response_opcode(const struct uroce_rd_atomic *r)
 {
-	bool first = r->next == (r->restart ? r->start : 0);
-	bool last = r->next + 1 == (r->restart ? r->end : r->psn_count);
+	bool first = r->next == message_start(r);
+	bool last = r->next + 1 == message_end(r);
 
 	if (first)
 		return last ? UROCE_RC_READ_RESPONSE_ONLY : UROCE_RC_READ_RESPONSE_FIRST;
@@ -87,13 +100,14 @@ read_response_again_opcode(const struct uroce_rd_atomic *r, uint32_t offset)
 	return last ? UROCE_RC_READ_RESPONSE_LAST : UROCE_RC_READ_RESPONSE_MIDDLE;
 }
 
-/* @return the number of responses from r->next on that differ only in PSN and payload, in the middle of a READ */
+/* @return the number of responses to send from r->next on that differ only in PSN and payload, in the middle of a
+ * message */
 static inline unsigned int
 alike_responses(const struct uroce_rd_atomic *r, unsigned int room)
 {
-	const uint32_t n = RTE_MIN(room, r->psn_count - r->next - 1);
+	const uint32_t n = RTE_MIN(room, RTE_MIN(r->end, message_end(r) - 1) - r->next);
 
-	return r->next != 0 && r->again == 0 && n >= UROCE_RUN_PACKETS ? n : 1;
+	return r->next != message_start(r) && r->again == 0 && n >= UROCE_RUN_PACKETS ? n : 1;
 }
 
 /* @return as uroce_packets_build() */
