@@ -237,6 +237,25 @@ head_crc_bytewise(const uint8_t *ip, uint32_t l3_bytes, uint32_t bytes)
 	return crc32_gzip_refl(~ICRC_STATE, copy, bytes);
 }
 
+/* Continue a CRC over `bytes` of a frame, from an offset in its first segment on. */
+static inline uint32_t
+rest_crc(uint32_t crc, const struct rte_mbuf *m, uint32_t offset, uint32_t bytes, struct icrc_end *end)
+{
+	uint32_t len = RTE_MIN(rte_pktmbuf_data_len(m) - offset, bytes);
+
+	if (len != 0)
+		crc = uroce_crc(crc, rte_pktmbuf_mtod_offset(m, const uint8_t *, offset), len);
+	end->offset = offset + len;
+	while ((bytes -= len) > 0) {
+		m = m->next;
+		len = RTE_MIN(rte_pktmbuf_data_len(m), bytes);
+		crc = uroce_crc(crc, rte_pktmbuf_mtod(m, const uint8_t *), len);
+		end->offset = len;
+	}
+	end->mbuf = m;
+	return crc;
+}
+
 static inline uint32_t
 frame_crc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes,
 	  struct icrc_end *end)
@@ -257,18 +276,7 @@ frame_crc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint
 		crc = head_crc_remembered(mask, ip, head, zeros);
 	else
 		crc = head_crc(mask, ip, head, zeros);
-	if (len > head)
-		crc = uroce_crc(crc, ip + head, len - head);
-
-	end->offset = l3_offset + len;
-	while ((covered_bytes -= len) > 0) {
-		m = m->next;
-		len = RTE_MIN(rte_pktmbuf_data_len(m), covered_bytes);
-		crc = uroce_crc(crc, rte_pktmbuf_mtod(m, const uint8_t *), len);
-		end->offset = len;
-	}
-	end->mbuf = m;
-	return crc;
+	return rest_crc(crc, m, l3_offset + head, covered_bytes - head, end);
 }
 
 uint32_t
@@ -304,11 +312,10 @@ uroce_icrc(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uin
 	return frame_crc(m, l3_offset, l4_offset, covered_bytes, &end);
 }
 
-uint32_t
-uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes)
+/* @param offset	of the frame's ICRC. @param end	of the covered bytes */
+static inline uint32_t
+stored_icrc(const struct rte_mbuf *m, uint32_t offset, struct icrc_end end)
 {
-	struct icrc_end end;
-	uint32_t icrc = frame_crc(m, l3_offset, l4_offset, covered_bytes, &end);
 	uint8_t room[UROCE_ICRC_BYTES];
 	const void *stored;
 	rte_le32_t value;
@@ -321,9 +328,31 @@ uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offse
 	if (likely(end.offset + sizeof(room) <= rte_pktmbuf_data_len(end.mbuf)))
 		stored = rte_pktmbuf_mtod_offset(end.mbuf, const void *, end.offset);
 	else
-		stored = rte_pktmbuf_read(m, l3_offset + covered_bytes, sizeof(room), room);
+		stored = rte_pktmbuf_read(m, offset, sizeof(room), room);
 	memcpy(&value, stored, sizeof(value));
-	return icrc ^ rte_le_to_cpu_32(value);
+	return rte_le_to_cpu_32(value);
+}
+
+uint32_t
+uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes)
+{
+	struct icrc_end end;
+	uint32_t icrc = frame_crc(m, l3_offset, l4_offset, covered_bytes, &end);
+
+	return icrc ^ stored_icrc(m, l3_offset + covered_bytes, end);
+}
+
+uint32_t
+uroce_icrc_error_like(const struct rte_mbuf *m, uint32_t bth_end, uint32_t rest_bytes,
+		      const struct uroce_icrc_head *head)
+{
+	struct icrc_end end;
+	rte_be32_t word;
+	uint32_t icrc;
+
+	memcpy(&word, rte_pktmbuf_mtod_offset(m, const uint8_t *, bth_end - sizeof(word)), sizeof(word));
+	icrc = rest_crc(head->crc ^ word_difference(word ^ head->word), m, bth_end, rest_bytes, &end);
+	return icrc ^ stored_icrc(m, bth_end + rest_bytes, end);
 }
 
 void

@@ -63,6 +63,18 @@ uint32_t uroce_icrc_of_run(uint32_t head_crc, rte_be32_t change, const uint8_t *
  */
 uint32_t uroce_icrc_error(const struct rte_mbuf *m, uint32_t l3_offset, uint32_t l4_offset, uint32_t covered_bytes);
 
+/* The CRC of a frame's headers up to the end of its BTH. */
+struct uroce_icrc_head {
+	uint32_t crc;
+	rte_be32_t word; /* last word of the BTH */
+};
+
+/** As uroce_icrc_error(), for a frame whose headers differ from those of `head` only in the last word of the BTH.
+ * @param bth_end	offset of the first byte behind the BTH
+ * @param rest_bytes	covered bytes from there on */
+uint32_t uroce_icrc_error_like(const struct rte_mbuf *m, uint32_t bth_end, uint32_t rest_bytes,
+			       const struct uroce_icrc_head *head);
+
 /**
  * Append pad bytes of zero and the ICRC to a frame. The lengths in its headers include both already.
  *

@@ -216,6 +216,7 @@ packet_init(struct uroce_packet *p, struct rte_mbuf *m)
 	p->ip_version = 0;
 	p->to_group = false;
 	p->in_flow = false;
+	p->repeats = false;
 }
 
 static enum uroce_verdict
@@ -240,6 +241,7 @@ frame_parse(struct rte_mbuf *m, struct uroce_packet *p)
 #define FLOW_UDP (FLOW_IP + sizeof(struct rte_ipv4_hdr))
 
 typedef uint64_t flow_vec __attribute__((vector_size(16)));
+typedef uint32_t flow_words __attribute__((vector_size(16)));
 
 /* Does the frame belong to the flow: same Ethernet header, IPv4 addresses, protocol and UDP destination port, no
  * options? */
@@ -304,16 +306,79 @@ uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uro
 	p->ip_protocol = IPPROTO_UDP;
 	p->to_group = false;
 	p->in_flow = true;
+	p->repeats = false;
 	p->udp_src_port = rte_be_to_cpu_16(udp->src_port);
 	p->traffic_class = ip->type_of_service;
 	return ib_parse(p, total_bytes - (uint32_t)(sizeof(*ip) + sizeof(*udp)));
 }
 
+#define FLOW_BTH_END (FLOW_UDP + sizeof(struct rte_udp_hdr) + sizeof(struct uroce_bth))
+
+/* Are the headers of two frames of a flow equal, except for the last word of the BTH? */
+static inline bool
+heads_are_equal(const uint8_t *a, const uint8_t *b)
+{
+	const flow_vec but_word = (flow_vec)(flow_words){ ~0u, ~0u, ~0u, 0 };
+	flow_vec differs = { 0 }, va, vb;
+
+	for (unsigned int i = 0; i < UROCE_FLOW_BYTES; i += sizeof(va)) {
+		memcpy(&va, a + i, sizeof(va));
+		memcpy(&vb, b + i, sizeof(vb));
+		differs |= va ^ vb;
+	}
+	memcpy(&va, a + FLOW_BTH_END - sizeof(va), sizeof(va));
+	memcpy(&vb, b + FLOW_BTH_END - sizeof(vb), sizeof(vb));
+	differs |= (va ^ vb) & but_word;
+	return (differs[0] | differs[1]) == 0;
+}
+
+bool
+uroce_packet_repeat(const struct uroce_packet *like, struct rte_mbuf *m, struct uroce_packet *p)
+{
+	const uint8_t *was = rte_pktmbuf_mtod(like->mbuf, const uint8_t *), *is = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	if (m->ol_flags != like->mbuf->ol_flags || m->pkt_len != like->mbuf->pkt_len ||
+	    m->data_len != like->mbuf->data_len || !heads_are_equal(was, is))
+		return false;
+	*p = *like;
+	p->mbuf = m;
+	p->bth = (const struct uroce_bth *)(is + FLOW_BTH_END) - 1;
+	p->src_ip = is + (like->src_ip - was);
+	p->dst_ip = is + (like->dst_ip - was);
+	p->psn = uroce_get24(p->bth->psn);
+	p->ack_req = (p->bth->ack & UROCE_BTH_ACKREQ) != 0;
+	p->repeats = true;
+	return true;
+}
+
+/* @return covered bytes of the ICRC. R4: payload and pad together are a multiple of 4 bytes */
+static inline uint32_t
+icrc_bytes(const struct uroce_packet *p)
+{
+	return p->payload_offset + RTE_ALIGN_CEIL(p->payload_bytes, 4) - p->l3_offset;
+}
+
+enum uroce_verdict
+uroce_packet_check_next(const struct uroce_packet *p, struct uroce_icrc_head *head)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(p->mbuf, const uint8_t *);
+	const uint32_t bytes = icrc_bytes(p), rest = bytes - (uint32_t)(FLOW_BTH_END - FLOW_IP);
+
+	if (!p->in_flow || bytes <= UROCE_ICRC_COPY_BYTES || (p->mbuf->ol_flags & UROCE_MBUF_NO_ICRC) != 0)
+		return uroce_packet_check_icrc(p);
+	if (!p->repeats) {
+		head->crc = uroce_icrc_head(frame + FLOW_IP, sizeof(struct rte_ipv4_hdr));
+		memcpy(&head->word, frame + FLOW_BTH_END - sizeof(head->word), sizeof(head->word));
+	}
+	if (likely(uroce_icrc_error_like(p->mbuf, FLOW_BTH_END, rest, head) == 0))
+		return UROCE_OK;
+	return uroce_packet_check_icrc(p);
+}
+
 enum uroce_verdict
 uroce_packet_check_icrc(const struct uroce_packet *p)
 {
-	/* R4: payload and pad together are a multiple of 4 bytes */
-	uint32_t bytes = p->payload_offset + RTE_ALIGN_CEIL(p->payload_bytes, 4) - p->l3_offset, error;
+	uint32_t bytes = icrc_bytes(p), error;
 
 	if ((p->mbuf->ol_flags & UROCE_MBUF_NO_ICRC) != 0)
 		return UROCE_OK;

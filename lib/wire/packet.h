@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "wire/headers.h"
+#include "wire/icrc.h"
 #include "wire/opcode.h"
 #include "wire/verdict.h"
 
@@ -43,6 +44,7 @@ struct uroce_packet {
 	uint8_t ip_protocol;
 	bool to_group; /* its destination MAC address is multicast or broadcast */
 	bool in_flow;  /* its headers up to UDP match struct uroce_flow */
+	bool repeats;  /* uroce_packet_repeat() has parsed it */
 };
 
 #define UROCE_FLOW_BYTES 48
@@ -68,11 +70,23 @@ struct uroce_flow {
  */
 enum uroce_verdict uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p);
 
+/**
+ * Parse a frame whose headers equal those of an earlier one of its burst, except for the last word of the BTH, which has
+ * AckReq and PSN.
+ *
+ * @param like	the earlier packet, in the flow, whose frame is still there
+ * @return	false: the frame has other headers, and p is unchanged
+ */
+bool uroce_packet_repeat(const struct uroce_packet *like, struct rte_mbuf *m, struct uroce_packet *p);
+
 /** Set the flow to the headers of a parsed RoCEv2 packet. The caller has accepted its addresses and VLAN. */
 void uroce_flow_set(struct uroce_flow *f, const struct uroce_packet *p);
 
 /** Check the ICRC (R5). @param p	a parsed RoCEv2 packet */
 enum uroce_verdict uroce_packet_check_icrc(const struct uroce_packet *p);
+
+/** As uroce_packet_check_icrc(), for the packets of a burst in their order. @param head	unchanged between the calls */
+enum uroce_verdict uroce_packet_check_next(const struct uroce_packet *p, struct uroce_icrc_head *head);
 
 /**
  * Parse a RoCEv2 packet without checking its ethertype, and check its ICRC.

@@ -63,6 +63,13 @@ mend(uint8_t *frame, size_t l3, size_t bytes)
 	tap_put_icrc(&tap, frame, bytes, l3, l3 + 20);
 }
 
+static void
+put16(uint8_t *at, uint16_t value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
 /* Receive as a worker does. */
 static enum uroce_verdict
 receive(struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p)
@@ -186,6 +193,66 @@ test_every_bit(void **state)
 	/* without new checksums, these bits may change: the UDP checksum, and the BTH's bits outside the ICRC */
 	assert_int_equal(right[0], 16 + 8);
 	assert_true(right[1] > right[0] + 100);
+}
+
+/* Change one bit of a frame: behind a good frame of the same burst it is parsed and checked as it would be alone.
+ * @return true: its headers repeat those of the good frame */
+static bool
+repeats(const struct uroce_packet *like, struct uroce_flow *flow, const uint8_t *frame, size_t bytes)
+{
+	struct rte_mbuf *m = tap_mbuf(&tap, frame, bytes);
+	struct uroce_packet p, expected;
+	struct uroce_icrc_head head;
+	bool is;
+
+	assert_int_equal(uroce_packet_check_next(like, &head), UROCE_OK);
+	is = uroce_packet_repeat(like, m, &p);
+	if (is) {
+		assert_int_equal(uroce_packet_parse(flow, m, &expected), UROCE_OK);
+		assert_true(p.repeats && !expected.repeats);
+		assert_same_packet(&p, &expected);
+		assert_int_equal(uroce_packet_check_next(&p, &head), uroce_packet_check_icrc(&expected));
+	}
+	rte_pktmbuf_free(m);
+	return is;
+}
+
+/* A packet of a message repeats the headers of the one before it, but for AckReq and PSN. */
+static void
+test_repeats(void **state)
+{
+	uint8_t frame[TAP_BYTES] = { 0 }, changed[TAP_BYTES];
+	const size_t sizes[] = { BYTES, BYTES + 256 };
+	struct uroce_packet like;
+	struct uroce_flow flow;
+	struct rte_mbuf *m;
+
+	uroce_worker_enter(tap.worker);
+	for (unsigned int s = 0; s < RTE_DIM(sizes); s++) {
+		const size_t bytes = sizes[s];
+
+		first(frame, &flow);
+		frame[BTH] = bytes == BYTES ? UROCE_RC_ACKNOWLEDGE : UROCE_RC_WRITE_MIDDLE;
+		put16(frame + L3 + 2, (uint16_t)(bytes - L3));
+		put16(frame + UDP + 4, (uint16_t)(bytes - UDP));
+		mend(frame, L3, bytes);
+		m = tap_mbuf(&tap, frame, bytes);
+		assert_int_equal(uroce_packet_parse(&flow, m, &like), UROCE_OK);
+		assert_true(like.in_flow);
+		for (unsigned int i = 0; i < 2 * 8 * bytes; i++) {
+			const unsigned int at = i / 16;
+
+			memcpy(changed, frame, bytes);
+			changed[at] ^= (uint8_t)(1 << i / 2 % 8);
+			if (i % 2 != 0)
+				mend(changed, L3, bytes);
+			assert_int_equal(repeats(&like, &flow, changed, bytes),
+					 at >= BTH + 8 || (i % 2 != 0 && (at == L3 + 10 || at == L3 + 11)));
+		}
+		assert_false(repeats(&like, &flow, frame, bytes - 1));
+		rte_pktmbuf_free(m);
+	}
+	uroce_worker_exit(tap.worker);
 }
 
 /* The headers that are read must be in the first segment. */
@@ -368,7 +435,7 @@ UROCE_TESTS(port_rx_flow)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_bit), cmocka_unit_test(test_every_cut), cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_no_flow),   cmocka_unit_test(test_burst), cmocka_unit_test(test_burst_of_unknown_qps),
-		cmocka_unit_test(test_address_changed),
+		cmocka_unit_test(test_address_changed), cmocka_unit_test(test_repeats),
 	};
 
 	test_eal_init(NULL);

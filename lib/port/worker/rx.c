@@ -362,13 +362,21 @@ static unsigned int
 parse_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *const *frames,
 	  unsigned int n)
 {
+	const struct uroce_packet *like = NULL;	/* the last packet that does not repeat another one's headers */
 	uint32_t last = UINT32_MAX;
 	unsigned int qps = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		const struct uroce_packet *p = &b->packets[b->count];
+		struct uroce_packet *p = &b->packets[b->count];
 
-		if (batch_parse(w, q, b, frames[i]) && p->dest_qpn != last) {
+		if (like != NULL && uroce_packet_repeat(like, frames[i], p)) {
+			b->count++;
+			continue;
+		}
+		if (!batch_parse(w, q, b, frames[i]))
+			continue;
+		like = p->in_flow ? p : NULL;
+		if (p->dest_qpn != last) {
 			last = p->dest_qpn;
 			uroce_qp_lookup_prefetch(&q->port->dev, last);
 			qps++;
@@ -381,6 +389,7 @@ static void
 take_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, bool prefetch)
 {
 	const struct uroce_device *dev = &q->port->dev;
+	struct uroce_icrc_head head;
 
 	for (unsigned int i = 0; prefetch && i < 2 * UROCE_RX_AHEAD; i++)
 		prefetch_owner(dev, b, i);
@@ -392,7 +401,7 @@ take_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, bo
 			prefetch_state(w, dev, b, i + UROCE_RX_AHEAD);
 		}
 		prefetch_payload(b, i + 1);
-		batch_take(w, q, b, i, uroce_packet_check_icrc(&b->packets[i]));
+		batch_take(w, q, b, i, uroce_packet_check_next(&b->packets[i], &head));
 	}
 }
 
