@@ -323,6 +323,7 @@
 #define UROCE_VERBS_GAP_INTERVAL_NS 2000000ull	/* interval in which the application's polls are counted */
 #define UROCE_VERBS_GAP_POLLS 8		/* fewer polls in such an interval are not steady */
 #define UROCE_VERBS_GAP_FACTOR 4	/* the longest gap between steady polls, in average gaps */
+#define UROCE_VERBS_REACTOR_GAP_NS 3000000ull	/* a shorter gap between steady polls of a program with EAL is normal */
 #define UROCE_VERBS_CROWD_NS 10000000ull	/* between two reads of the number of runnable threads */
 #define UROCE_VERBS_SPINS 16		/* pauses between two checks whether the application polls */
 #define UROCE_VERBS_LEAST_CQE 64	/* least entries of a CQ, if the program requests fewer */

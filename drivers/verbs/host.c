@@ -217,7 +217,7 @@ run(void *arg)
 	run_anywhere();
 	port_conf.poll_progress = 1;
 	ok = ok && open_ports(workers, (unsigned int)n, &port_conf, joins) &&
-	     uroce_progress_init(workers, (unsigned int)n, busy_us * NS_PER_US);
+	     uroce_progress_init(workers, (unsigned int)n, busy_us * NS_PER_US, joins ? UROCE_VERBS_REACTOR_GAP_NS : 0);
 	if (!ok)
 		rte_thread_unregister();
 	start->ok = ok;

@@ -28,7 +28,7 @@ setup(void **state)
 	polling = (struct uroce_polling){ .gap_ns = UINT64_MAX / UROCE_VERBS_GAP_FACTOR };	/* init must reset it */
 	now_ns = START_NS;
 	last_ns = 0;
-	uroce_polling_init(&polling, now_ns);
+	uroce_polling_init(&polling, 0, now_ns);
 	return 0;
 }
 
@@ -93,6 +93,22 @@ test_clocks(void **state)
 	assert_true(uroce_polling_is_steady(&polling, 0, 0, now_ns - UROCE_VERBS_GAP_INTERVAL_NS));
 }
 
+/* A reactor polls all the time, but serves a batch of requests between two polls. */
+static void
+test_reactor(void **state)
+{
+	const uint64_t least_ns = 20 * STEP_NS;
+
+	uroce_polling_init(&polling, least_ns, now_ns);
+	assert_false(check_for(UROCE_VERBS_GAP_INTERVAL_NS - STEP_NS, 500));	/* not known yet */
+	assert_true(check_for(2 * UROCE_VERBS_GAP_INTERVAL_NS, 500));
+	assert_true(check_for(least_ns - STEP_NS, 0));
+	assert_false(check_for(2 * STEP_NS, 0));
+	/* and it has stopped */
+	assert_false(check_for(2 * UROCE_VERBS_GAP_INTERVAL_NS, 0));
+	assert_false(uroce_polling_is_steady(&polling, 1, now_ns, now_ns));
+}
+
 UROCE_TESTS(dropin_polling)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +117,7 @@ UROCE_TESTS(dropin_polling)
 		cmocka_unit_test_setup(test_stops, setup),
 		cmocka_unit_test_setup(test_rarely, setup),
 		cmocka_unit_test_setup(test_clocks, setup),
+		cmocka_unit_test_setup(test_reactor, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

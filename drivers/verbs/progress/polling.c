@@ -6,13 +6,15 @@
  * next. An application that polls more often must also come back sooner: its silence means that it has stopped.
  */
 
+#include <rte_common.h>
+
 #include "progress/polling.h"
 #include "uroce_config.h"
 
 void
-uroce_polling_init(struct uroce_polling *p, uint64_t now_ns)
+uroce_polling_init(struct uroce_polling *p, uint64_t least_ns, uint64_t now_ns)
 {
-	*p = (struct uroce_polling){ .since_ns = now_ns };
+	*p = (struct uroce_polling){ .since_ns = now_ns, .least_ns = least_ns };
 }
 
 bool
@@ -28,5 +30,5 @@ uroce_polling_is_steady(struct uroce_polling *p, uint64_t polls, uint64_t last_n
 		p->since_ns = now_ns;
 		p->polls = 0;
 	}
-	return now_ns < p->polled_ns + UROCE_VERBS_GAP_FACTOR * p->gap_ns;
+	return p->gap_ns != 0 && now_ns < p->polled_ns + RTE_MAX(UROCE_VERBS_GAP_FACTOR * p->gap_ns, p->least_ns);
 }

@@ -15,9 +15,11 @@ struct uroce_polling {
 	uint64_t polls;		/* of the application in this interval */
 	uint64_t gap_ns;	/* average between two polls in the interval before; 0: there were too few */
 	uint64_t polled_ns;	/* time of the last poll */
+	uint64_t least_ns;	/* constant: a gap this short says nothing */
 };
 
-void uroce_polling_init(struct uroce_polling *p, uint64_t now_ns);
+/** @param least_ns	a steady application may always leave a gap of this length */
+void uroce_polling_init(struct uroce_polling *p, uint64_t least_ns, uint64_t now_ns);
 
 /**
  * Is the application likely to poll soon?

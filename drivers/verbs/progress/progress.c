@@ -44,7 +44,7 @@
 static struct {
 	unsigned int count;	/* of workers, each with a thread. Release/acquire: publishes the other members */
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
-	uint64_t busy_ns;
+	uint64_t busy_ns, least_gap_ns;
 	struct uroce_cpu_load crowd;
 	uint32_t waits[UROCE_MAX_WORKERS];	/* atomic: calls of uroce_progress_wait() for this worker */
 	struct visits {		/* atomic: by threads that poll this worker in uroce_progress_wait() */
@@ -98,7 +98,7 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 	seen->is_attended = seen->visits != last.visits ||
 			    seen->visits != __atomic_load_n(&seen->visits_of->ended, __ATOMIC_RELAXED);
 	if (seen->waits != last.waits)	/* it sleeps until an event, in between */
-		uroce_polling_init(&seen->polling, now_ns);
+		uroce_polling_init(&seen->polling, progress.least_gap_ns, now_ns);
 	/* the last poll of a sleep may have found the turn taken: then it was no round */
 	is_steady = uroce_polling_is_steady(&seen->polling, seen->rounds > last.rounds ? seen->rounds - last.rounds : 0,
 					    seen->round_ns, now_ns);
@@ -125,7 +125,7 @@ rest(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen,
 		return;
 	/* a thread that waits for an event has stopped polling: what it did before does not count */
 	see(worker, seen);
-	uroce_polling_init(&seen->polling, uroce_clock_ns());
+	uroce_polling_init(&seen->polling, progress.least_gap_ns, uroce_clock_ns());
 }
 
 /* Poll once unless the application polls, then pause. */
@@ -246,7 +246,7 @@ attend(unsigned int i)
 
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* the default slack makes each sleep 50 us longer */
 	uroce_backoff_init(&pace, progress.busy_ns, uroce_clock_ns());
-	uroce_polling_init(&seen.polling, uroce_clock_ns());
+	uroce_polling_init(&seen.polling, progress.least_gap_ns, uroce_clock_ns());
 	see(worker, &seen);
 	/* pairs with the releases in uroce_progress_leave() and uroce_progress_stop() */
 	while ((end = __atomic_load_n(&progress.end, __ATOMIC_ACQUIRE)) != STOPS) {
@@ -326,9 +326,10 @@ start_further(unsigned int worker)
 }
 
 bool
-uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns)
+uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns, uint64_t least_gap_ns)
 {
 	progress.busy_ns = busy_ns;
+	progress.least_gap_ns = least_gap_ns;
 	uroce_cpu_load_init(&progress.crowd, "/proc/loadavg", gettid());
 	memcpy(progress.workers, workers, n * sizeof(workers[0]));
 	progress.running = n;

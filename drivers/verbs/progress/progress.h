@@ -19,9 +19,10 @@ struct uroce_worker;
  * Start a progress thread for each worker but the first, which is the calling thread's: that calls
  * uroce_progress_run().
  * @param busy_ns	how long a thread polls for frames before it sleeps
+ * @param least_gap_ns	how long the threads leave a worker alone, at least, that the program polls steadily
  * @return	false: a thread cannot be started
  */
-bool uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns);
+bool uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns, uint64_t least_gap_ns);
 
 /** Poll the first worker while the program does not, until uroce_progress_stop(). The thread does not use EAL
  * afterward. */
