@@ -24,6 +24,14 @@ struct uroce_worker;
  */
 bool uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns, uint64_t least_gap_ns);
 
+/**
+ * Let the number of workers grow, before any port is opened.
+ * @param most	number of workers
+ * @param hire	creates a worker; NULL: it cannot. The first progress thread calls it
+ * @param assign	gives the worker to the ports, after its progress thread has been started
+ */
+void uroce_progress_grow(unsigned int most, struct uroce_worker *(*hire)(void), bool (*assign)(struct uroce_worker *w));
+
 /** Poll the first worker while the program does not, until uroce_progress_stop(). The thread does not use EAL
  * afterward. */
 void uroce_progress_run(void);
