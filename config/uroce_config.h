@@ -209,14 +209,14 @@
 #define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
 #define UROCE_SETTLE_POLLS 1000		/* empty polls of a CQ by one thread, after which it gets the CQ's QPs */
-#define UROCE_FED_FRAMES 256		/* frames handed over from one queue, after which two queues may swap rings */
-#define UROCE_FED_PART 8		/* not if either has received this part of as many frames for its own worker */
+#define UROCE_FED_FRAMES 256		/* frames from another queue, after which the two queues may swap rings */
+#define UROCE_FED_PART 8		/* of UROCE_FED_FRAMES: own frames of either queue that prevent the swap */
 #define UROCE_FEEDER_ROUNDS 4		/* rounds between checks of the worker that hands frames to a thread's own */
 #define UROCE_FEEDER_NS 1000ull		/* a check polls that worker if no thread has polled it for this long */
 #define UROCE_HELP_ROUNDS 32		/* interval of checks of the other workers, one at a time, in rounds */
 #define UROCE_HELP_NS 20000ull		/* such a check polls the worker if no thread has polled it for this long */
 #define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
-#define UROCE_POLL_SHARED_NS 100000000ull	/* no thread yields for this long after threads have polled by turns */
+#define UROCE_POLL_SHARED_NS 100000000ull	/* threads that poll a worker by turns within this time do not yield */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
 #define UROCE_WAIT_POLL_NS 1000000ull	/* longest sleep of a worker that received frames do not wake */
 #define UROCE_WAIT_LEAST_NS 20000ull	/* a worker does not sleep if its next deadline is as close as this */
@@ -313,7 +313,7 @@
 #define UROCE_VERBS_PATH_BYTES 512	/* of a path below /sys */
 #define UROCE_VERBS_BUSY_US 100		/* default of the time that a thread polls for frames before it sleeps */
 #define UROCE_VERBS_MAX_BUSY_US 1000000
-#define UROCE_VERBS_WORKERS 8		/* most workers without UROCE_WORKERS, one for each thread that polls */
+#define UROCE_VERBS_WORKERS 8		/* without UROCE_WORKERS: most workers, one for each thread that polls */
 #define UROCE_VERBS_CROWDED_NS 20000ull	/* polling time before a sleep if CPUs are oversubscribed */
 #define UROCE_VERBS_MIN_SLEEP_NS 20000ull	/* first sleep: the cost of a timer in a virtual machine */
 #define UROCE_VERBS_SLEEP_PART 8	/* later sleeps: this part of the time since the last frame */
@@ -326,7 +326,7 @@
 #define UROCE_VERBS_GAP_INTERVAL_NS 2000000ull	/* interval in which the application's polls are counted */
 #define UROCE_VERBS_GAP_POLLS 8		/* fewer polls in such an interval are not steady */
 #define UROCE_VERBS_GAP_FACTOR 4	/* the longest gap between steady polls, in average gaps */
-#define UROCE_VERBS_REACTOR_GAP_NS 3000000ull	/* a shorter gap between steady polls of a program with EAL is normal */
+#define UROCE_VERBS_REACTOR_GAP_NS 3000000ull	/* a program with EAL may leave such a gap between steady polls */
 #define UROCE_VERBS_CROWD_NS 10000000ull	/* between two reads of the number of runnable threads */
 #define UROCE_VERBS_SPINS 16		/* pauses between two checks whether the application polls */
 #define UROCE_VERBS_LEAST_CQE 64	/* least entries of a CQ, if the program requests fewer */

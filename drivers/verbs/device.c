@@ -115,7 +115,7 @@ wr_start(struct ibv_qp_ex *qp)
 	uroce_wr_start(qp);
 }
 
-/* Has the device several workers, or may it get them? */
+/* Does the device have several workers, or may it get more? */
 static bool
 has_workers(const struct ibv_context *context)
 {

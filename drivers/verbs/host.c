@@ -174,7 +174,7 @@ create_workers(struct uroce_worker **workers, unsigned long n, const struct uroc
 	return true;
 }
 
-/* Create a worker for one more thread that polls. The first progress thread. */
+/* Create a worker for another thread that polls. The first progress thread. */
 static struct uroce_worker *
 hire(void)
 {
@@ -191,7 +191,7 @@ assign(struct uroce_worker *w)
 	return ok;
 }
 
-/* UROCE_WORKERS: the number of workers; without it, as many as threads that poll.
+/* UROCE_WORKERS: the number of workers. Without it, the number grows with that of the threads that poll.
  * @param n	set to the number at the start */
 static bool
 choose_workers(unsigned long *n)

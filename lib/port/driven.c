@@ -19,7 +19,7 @@
 #include "port/worker/worker.h"
 #include "verbs/cq/cq.h"
 
-/* of uroce_driven_grow(); constant while a port is open */
+/* the arguments of uroce_driven_grow(); constant while a port is open */
 static unsigned int most;
 static void (*wanted)(void);
 static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: number of threads whose home is this worker */
@@ -119,7 +119,7 @@ least_used(const struct uroce_port *port, struct uroce_worker *w)
 	return w;
 }
 
-/* Do several threads poll the worker, by turns? */
+/* Have several threads polled the worker by turns recently? */
 static bool
 is_contended(const struct uroce_worker *w, uint64_t now_ns)
 {
@@ -128,7 +128,8 @@ is_contended(const struct uroce_worker *w, uint64_t now_ns)
 	return shared_ns != 0 && now_ns - shared_ns < UROCE_POLL_SHARED_NS;
 }
 
-/* More workers than queues would take turns to send, and pass each other what one of them receives. */
+/* May the port get another worker? Not one without a queue: it would share another worker's queue to send and to
+ * receive. */
 static bool
 may_grow(const struct uroce_port *port)
 {
@@ -137,8 +138,9 @@ may_grow(const struct uroce_port *port)
 	return uroce_port_queues(port) < RTE_MIN(most, queues);
 }
 
-/* Has the calling thread no worker yet, although one is free, or can be added? One that polls a CQ of its own, and the
- * CQ's worker by turns with other threads, is to have a worker of its own. The first one gets w. @return false: not now */
+/* May the CQ's QPs move to the calling thread's worker? A thread without a worker gets one if it alone polls the CQ,
+ * and polls the CQ's worker w by turns with other threads: w or another worker that is the home of no thread. If there
+ * is none, request a worker. @return false: not yet */
 static bool
 may_settle(const struct uroce_port *port, const struct uroce_cq_place *place, const struct uroce_worker *w, uint64_t now_ns)
 {
@@ -173,7 +175,7 @@ note_poller(const struct uroce_port *port, struct uroce_cq *cq, struct uroce_wor
 		if (may_settle(port, place, w, now_ns))
 			__atomic_store_n(&place->wanted, &uroce_driven_home(port, w)->engine, __ATOMIC_RELAXED);
 		else
-			polls = 0; /* try again after as many */
+			polls = 0; /* try again after as many polls */
 	}
 	__atomic_store_n(&place->polls, polls, __ATOMIC_RELAXED);
 }
@@ -239,7 +241,7 @@ uroce_driven_home(const struct uroce_port *port, struct uroce_worker *best)
 {
 	if (uroce_port_has_worker(port, home))
 		return home;
-	/* a thread that creates QPs may never poll */
+	/* a thread that creates QPs may never poll: it gets no home yet */
 	return most != 0 && best == NULL ? uroce_port_worker(port, 0) : choose_home(port, best);
 }
 

@@ -23,9 +23,9 @@ void uroce_driven_settle(struct ibv_qp *qp);
 
 /**
  * Let the number of workers grow with that of the threads that poll. Before ports are opened; control threads.
- * @param most	workers of a port
- * @param wanted	called by a thread of the application that polls a worker by turns with another thread, and often:
- *			have another thread call uroce_port_add_worker(), if that is possible
+ * @param most	highest number of workers of a port
+ * @param wanted	has another thread call uroce_port_add_worker(), if that is possible. Threads of the application
+ *			that need a worker call it, often
  */
 void uroce_driven_grow(unsigned int most, void (*wanted)(void));
 

@@ -90,7 +90,7 @@ steered(const struct uroce_port_queue *q)
 	return __atomic_load_n(&q->counters[UROCE_PORT_STEERED], __ATOMIC_RELAXED);
 }
 
-/* Does the feeder of a queue receive the frames of this queue's worker, and do both receive few of their own? */
+/* Does another queue, the feeder, receive the frames of this queue's worker, and do both receive few of their own? */
 static bool
 is_crossed(const struct uroce_port_queue *q)
 {
@@ -101,8 +101,8 @@ is_crossed(const struct uroce_port_queue *q)
 	       steered(q) - q->fed_own < UROCE_FED_FRAMES / UROCE_FED_PART;
 }
 
-/* Let each worker receive the frames of its QPs itself: the peer's worker i sends by ring i, and its QPs may be those of
- * another worker of this end. */
+/* Let each worker receive the frames of its QPs itself: the peer's worker i sends by ring i, and the QPs that it sends
+ * to may belong to another worker of this end. */
 static void
 uncross(struct uroce_port *port)
 {

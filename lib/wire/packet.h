@@ -71,10 +71,10 @@ struct uroce_flow {
 enum uroce_verdict uroce_packet_parse(const struct uroce_flow *flow, struct rte_mbuf *m, struct uroce_packet *p);
 
 /**
- * Parse a frame whose headers equal those of an earlier one of its burst, except for the last word of the BTH, which has
- * AckReq and PSN.
+ * Parse a frame whose headers equal those of an earlier frame of its burst, except for the last word of the BTH: AckReq
+ * and PSN.
  *
- * @param like	the earlier packet, in the flow, whose frame is still there
+ * @param like	the earlier packet, in the flow, whose frame has not been freed
  * @return	false: the frame has other headers, and p is unchanged
  */
 bool uroce_packet_repeat(const struct uroce_packet *like, struct rte_mbuf *m, struct uroce_packet *p);
@@ -85,7 +85,8 @@ void uroce_flow_set(struct uroce_flow *f, const struct uroce_packet *p);
 /** Check the ICRC (R5). @param p	a parsed RoCEv2 packet */
 enum uroce_verdict uroce_packet_check_icrc(const struct uroce_packet *p);
 
-/** As uroce_packet_check_icrc(), for the packets of a burst in their order. @param head	unchanged between the calls */
+/** As uroce_packet_check_icrc(), for the packets of a burst in their order.
+ * @param head	set and used by these calls; the caller does not write to it */
 enum uroce_verdict uroce_packet_check_next(const struct uroce_packet *p, struct uroce_icrc_head *head);
 
 /**

@@ -16,7 +16,7 @@ test_clock_advance(uint64_t ns)
 	uroce_clock.base -= (uint64_t)(((unsigned __int128)ns << 32) / uroce_clock.ns_per_cycle) + 1;
 }
 
-/* Let so many ns pass in each second from now on. */
+/* Let the clock advance by so many ns a second from now on. */
 static inline void
 test_clock_run(uint64_t ns)
 {
@@ -34,14 +34,14 @@ test_clock_slow(void)
 	test_clock_run(NS_PER_S / 1000);
 }
 
-/** Let the clock run a million times slower: almost stop it. No other thread may read the clock meanwhile. */
+/** Let the clock run a million times slower from now on. No other thread may read the clock meanwhile. */
 static inline void
 test_clock_stop(void)
 {
 	test_clock_run(NS_PER_S / 1000000);
 }
 
-/** Let the clock run as fast as time again. No other thread may read the clock meanwhile. */
+/** Let the clock run at its normal speed again. No other thread may read the clock meanwhile. */
 static inline void
 test_clock_go(void)
 {

@@ -93,7 +93,7 @@ test_clocks(void **state)
 	assert_true(uroce_polling_is_steady(&polling, 0, 0, now_ns - UROCE_VERBS_GAP_INTERVAL_NS));
 }
 
-/* A reactor polls all the time, but serves a batch of requests between two polls. */
+/* A reactor polls steadily, but may serve a batch of requests between two polls. */
 static void
 test_reactor(void **state)
 {
@@ -104,7 +104,7 @@ test_reactor(void **state)
 	assert_true(check_for(2 * UROCE_VERBS_GAP_INTERVAL_NS, 500));
 	assert_true(check_for(least_ns - STEP_NS, 0));
 	assert_false(check_for(2 * STEP_NS, 0));
-	/* and it has stopped */
+	/* it has stopped */
 	assert_false(check_for(2 * UROCE_VERBS_GAP_INTERVAL_NS, 0));
 	assert_false(uroce_polling_is_steady(&polling, 1, now_ns, now_ns));
 }

@@ -3,7 +3,7 @@
  *
  * Workers that the application's polls of CQs drive: a poll of a CQ polls the worker of its QPs, and sometimes
  * workers that no thread polls. QPs belong to the worker of the thread that creates them. Workers share the queues of a
- * port that has fewer. Threads that poll CQs of their own get a worker each.
+ * port that has fewer. Each thread that polls a CQ of its own gets a worker.
  */
 
 #include <errno.h>
@@ -500,7 +500,7 @@ open_growing(struct fixture *f, struct second *s)
 	f->context = uroce_open_port(f->wire.port_id, &driven, f->workers, 1);
 	assert_non_null(f->context);
 	assert_int_equal(f->context->num_comp_vectors, 1);
-	uroce_port_of_context(f->context)->used_queues = 2; /* as if it had them */
+	uroce_port_of_context(f->context)->used_queues = 2; /* as if the port had two queues */
 	f->pd = uroce_alloc_pd(f->context);
 	for (unsigned int i = 0; i < 2; i++)
 		f->cqs[i] = uroce_create_cq(f->context, 16, NULL, NULL, 0);
@@ -529,7 +529,7 @@ close_growing(struct fixture *f, struct second *s)
 	test_rings_destroy(&f->wire);
 }
 
-/* Two threads that poll CQs of their own for a while get a worker each, while one of the CQs is in use. */
+/* Two threads that each poll a CQ of their own for a while get a worker each. */
 static void
 test_gets_a_worker_for_each_thread(void **state)
 {
@@ -563,7 +563,7 @@ test_gets_a_worker_for_each_thread(void **state)
 	close_growing(&f, &s);
 }
 
-/* One worker is enough for threads that poll one CQ by turns, and for a thread that takes over from another one. */
+/* Threads that poll one CQ by turns get no further worker, nor does a thread that then polls it alone. */
 static void
 test_wants_no_worker(void **state)
 {
@@ -588,7 +588,7 @@ test_wants_no_worker(void **state)
 	close_growing(&f, &s);
 }
 
-/* A connection of net_memif without memory, as its client: no thread moves frames. */
+/* The client's end of a net_memif connection without memory: no thread moves frames. */
 struct connection {
 	struct memif_ring rings[WORKERS];
 	struct uroce_memif_rx rx[WORKERS];
@@ -611,7 +611,7 @@ connect_rings(struct connection *c, struct uroce_port *port)
 	uroce_port_share_queues(port);
 }
 
-/* Have EAL's interrupt thread follow the peer. */
+/* Wait until EAL's interrupt thread has chosen the workers' queues again. */
 static void
 await_follower(struct uroce_port *port)
 {
@@ -629,7 +629,8 @@ feed(struct uroce_port_queue *q, uint16_t from)
 		uroce_port_note_fed(q, from);
 }
 
-/* A worker whose frames all come by another worker's ring gets that ring, unless the other worker needs it. */
+/* A worker whose frames all come by another worker's ring gets that ring, unless the other worker receives frames of
+ * its own. */
 static void
 test_swaps_rings(void **state)
 {
@@ -652,7 +653,7 @@ test_swaps_rings(void **state)
 	uroce_port_share_queues(port);
 }
 
-/* A worker sends by another worker's ring, until a worker of the peer reads its own. */
+/* A worker sends by another worker's ring until the peer reads the worker's own ring. */
 static void
 test_sends_by_rings_that_are_read(void **state)
 {
@@ -669,7 +670,7 @@ test_sends_by_rings_that_are_read(void **state)
 	}
 	c.rings[1].flags = c.rings[2].flags = MEMIF_RING_IS_READ;
 	port->queues[1].fed = 1;
-	push(f, 1); /* notices that its own is read */
+	push(f, 1); /* worker 1 notices that the peer reads its ring */
 	await_follower(port);
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		assert_int_equal(port->queues[i].tx_id, i);

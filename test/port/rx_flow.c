@@ -195,7 +195,7 @@ test_every_bit(void **state)
 	assert_true(right[1] > right[0] + 100);
 }
 
-/* Change one bit of a frame: behind a good frame of the same burst it is parsed and checked as it would be alone.
+/* Check that a frame after a good frame of the same burst gets the same result as alone.
  * @return true: its headers repeat those of the good frame */
 static bool
 repeats(const struct uroce_packet *like, struct uroce_flow *flow, const uint8_t *frame, size_t bytes)
@@ -217,7 +217,8 @@ repeats(const struct uroce_packet *like, struct uroce_flow *flow, const uint8_t 
 	return is;
 }
 
-/* A packet of a message repeats the headers of the one before it, but for AckReq and PSN. */
+/* Change each bit of a frame: its headers repeat those of the frame before if the bit is in the last word of the BTH or
+ * behind it. */
 static void
 test_repeats(void **state)
 {

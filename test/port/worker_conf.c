@@ -173,6 +173,6 @@ UROCE_TESTS(port_worker_conf)
 		cmocka_unit_test(test_shortage),
 	};
 
-	test_eal_init("-m", "256", NULL); /* too little for test_shortage() */
+	test_eal_init("-m", "256", NULL); /* too little memory for test_shortage() */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -486,6 +486,6 @@ UROCE_TESTS(cq)
 		cmocka_unit_test_setup_teardown(test_poll_progress, fake_setup, fake_teardown),
 	};
 
-	test_eal_init("-m", "256", NULL); /* too little for two CQs of the largest size */
+	test_eal_init("-m", "256", NULL); /* too little memory for two CQs of the largest size */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

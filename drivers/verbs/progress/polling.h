@@ -15,7 +15,7 @@ struct uroce_polling {
 	uint64_t polls;		/* of the application in this interval */
 	uint64_t gap_ns;	/* average between two polls in the interval before; 0: there were too few */
 	uint64_t polled_ns;	/* time of the last poll */
-	uint64_t least_ns;	/* constant: a gap this short says nothing */
+	uint64_t least_ns;	/* constant: the application may always leave a gap of this length */
 };
 
 /** @param least_ns	a steady application may always leave a gap of this length */

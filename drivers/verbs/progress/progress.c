@@ -55,8 +55,8 @@ static struct {
 	unsigned int running;	/* atomic: threads that have not seen STOPS */
 	void (*hang_up)(void);	/* written before LEAVES */
 	bool is_read;	/* written before HAS_LEFT: the peers have read all frames */
-	bool wants_worker;	/* atomic: threads of the program poll a worker by turns */
-	struct uroce_worker *(*hire)(void);	/* the first thread; NULL: there are no further workers */
+	bool wants_worker;	/* atomic: a thread of the program has requested a worker */
+	struct uroce_worker *(*hire)(void);	/* the first thread's; NULL: do not add workers */
 	bool (*assign)(struct uroce_worker *w);	/* constant */
 } progress;
 
@@ -298,7 +298,7 @@ uroce_progress_grow(unsigned int most, struct uroce_worker *(*hire)(void), bool 
 	uroce_driven_grow(most, want_worker);
 }
 
-/* @return false: there is none, or the ports do not get it */
+/* @return false: no worker or thread could be created, or a port did not take the worker */
 static bool
 add_worker(void)
 {
@@ -317,7 +317,7 @@ add_worker(void)
 	return progress.assign(w);
 }
 
-/* The first progress thread. If it fails, the request stays, so that no thread asks again. */
+/* The first progress thread. If it fails, wants_worker stays set, so that no thread of the program wakes it again. */
 static void
 grow(void)
 {

@@ -19,16 +19,16 @@ struct uroce_worker;
  * Start a progress thread for each worker but the first, which is the calling thread's: that calls
  * uroce_progress_run().
  * @param busy_ns	how long a thread polls for frames before it sleeps
- * @param least_gap_ns	how long the threads leave a worker alone, at least, that the program polls steadily
+ * @param least_gap_ns	no thread polls a worker that the program polls steadily during a gap of this length
  * @return	false: a thread cannot be started
  */
 bool uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns, uint64_t least_gap_ns);
 
 /**
- * Let the number of workers grow, before any port is opened.
- * @param most	number of workers
- * @param hire	creates a worker; NULL: it cannot. The first progress thread calls it
- * @param assign	gives the worker to the ports, after its progress thread has been started
+ * Let the number of workers grow. Call it before any port is opened.
+ * @param most	highest number of workers
+ * @param hire	creates a worker, or returns NULL; the first progress thread calls it
+ * @param assign	gives the worker to the ports; called after the worker's progress thread has started
  */
 void uroce_progress_grow(unsigned int most, struct uroce_worker *(*hire)(void), bool (*assign)(struct uroce_worker *w));
 

@@ -138,7 +138,7 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 		.intr_conf.rxq = port->rx_interrupts,
 	};
 	const uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
-	const unsigned int wanted = port->at_process ? port->room : 0; /* perhaps later */
+	const unsigned int wanted = port->at_process ? port->room : 0; /* for workers that may be added */
 	const bool is_udp = uroce_udp_is(port->port_id);
 	int ret;
 

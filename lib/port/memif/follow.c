@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Notes that the peer's workers have changed: one has begun to read its ring, or sends by another ring than that of the
- * worker which has its QPs. EAL's interrupt thread then chooses the queues of the port's workers again. Workers, within a
- * poll.
+ * Notes that the peer's workers have changed: one has begun to read its ring, or sends by a ring whose worker at this
+ * end does not have the QPs. EAL's interrupt thread then chooses the queues of the port's workers again. Workers,
+ * within a poll.
  */
 
 #include <rte_alarm.h>

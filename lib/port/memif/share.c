@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Chooses the queues by which workers send and receive, if they are more than the port's queues, or than the rings that
- * a net_memif peer reads. While no worker polls.
+ * Chooses the queues by which workers send and receive. There may be more workers than queues of the port, or than
+ * rings that a net_memif peer reads. While no worker polls.
  */
 
 #include "port/memif/memif.h"
 #include "port/port.h"
 #include "port/worker/worker.h"
 
-/* Does a thread at the other end receive what is sent to this queue? The workers of a net_memif peer that is driven by
- * polls may be fewer than the rings. */
+/* Does a thread at the other end receive from this TX queue? A net_memif peer whose application drives its workers may
+ * have fewer workers than rings. */
 static bool
 has_reader(const struct uroce_port *port, unsigned int queue)
 {
@@ -18,7 +18,7 @@ has_reader(const struct uroce_port *port, unsigned int queue)
 					     uroce_memif_is_read(port->memif, (uint16_t)queue));
 }
 
-/* @return the TX queue of worker i: its own, or one that others use, too */
+/* @return the TX queue of worker i: its own, or one that other workers use, too */
 static unsigned int
 tx_queue(const struct uroce_port *port, unsigned int i)
 {

@@ -363,7 +363,7 @@ static unsigned int
 parse_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, struct rte_mbuf *const *frames,
 	  unsigned int n)
 {
-	const struct uroce_packet *like = NULL;	/* the last packet that does not repeat another one's headers */
+	const struct uroce_packet *like = NULL;	/* the last packet that was parsed in full, if in the flow */
 	uint32_t last = UINT32_MAX;
 	unsigned int qps = 0;
 

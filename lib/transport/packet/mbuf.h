@@ -41,7 +41,7 @@ uroce_mbuf_lines(uint32_t payload_bytes)
 		   RTE_CACHE_LINE_SIZE;
 }
 
-/* @return the mbuf that the pool gives after `ahead` others, from the mempool's cache, which does not change; NULL: it is
+/* Read the mempool's cache without changing it. @return the mbuf that the pool gives after `ahead` others; NULL: it is
  * not in the cache */
 static inline const void *
 uroce_mbuf_ahead(struct rte_mempool *pool, unsigned int ahead)

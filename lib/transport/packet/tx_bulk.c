@@ -38,7 +38,7 @@ struct run {
 	uint32_t crc;		/* CRC of the headers with PSN 0 */
 	bool no_icrc;		/* the port does without, or computes it */
 	bool leaves;		/* the frames leave by the device's port, to a known MAC address */
-	bool changes;		/* the payload's memory may be written meanwhile */
+	bool changes;		/* the payload's memory may change meanwhile */
 	uint8_t head[HEAD_BYTES];
 };
 
@@ -160,8 +160,8 @@ fetch_copied(const struct run *r, const struct rte_mbuf *m)
 		uroce_prefetch_to_write(data + at);
 }
 
-/* Write packet i of the run to its mbuf. If the memory does not change, compute the CRC of it: the stores of the copy
- * may wait for cache lines. */
+/* Write packet i of the run to its mbuf. If the memory does not change, compute the CRC from it instead of the copy:
+ * the stores of the copy may wait for cache lines. */
 static inline void
 put_copied(const struct run *r, struct rte_mbuf *m, uint32_t i, uint32_t psn)
 {
@@ -191,7 +191,7 @@ copy_all(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_p
 		return 0;
 	run_init(r, d);
 	for (unsigned int i = 0; i < n; i++) {
-		/* the next run takes its mbufs from the mempool's cache */
+		/* after those of this run, prefetch mbufs of the next run, from the mempool's cache */
 		const struct rte_mbuf *later = i + UROCE_RUN_AHEAD < n
 						       ? frames[i + UROCE_RUN_AHEAD]
 						       : uroce_mbuf_ahead(pool, i + UROCE_RUN_AHEAD - n);

@@ -64,7 +64,7 @@ uroce_response_nak(struct uroce_engine *e, struct uroce_qp *qp, uint8_t syndrome
 	uroce_qp_activate(e, qp);
 }
 
-/* The first response of the message, and the number behind the last one: a restarted READ is a message of its own. */
+/* Number of the message's first response, and of its last one plus 1: a restarted READ is a message of its own. */
 static inline uint32_t
 message_start(const struct uroce_rd_atomic *r)
 {
