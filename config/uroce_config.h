@@ -209,8 +209,6 @@
 #define UROCE_REPLY_SCORE_MAX 128	/* highest score; a WRITE without a reply halves it */
 #define UROCE_POLL_BURSTS 4		/* bursts sent in one poll; one is received from each queue */
 #define UROCE_SETTLE_POLLS 1000		/* empty polls of a CQ by one thread, after which it gets the CQ's QPs */
-#define UROCE_FED_FRAMES 256		/* frames from another queue, after which the two queues may swap rings */
-#define UROCE_FED_PART 8		/* of UROCE_FED_FRAMES: own frames of either queue that prevent the swap */
 #define UROCE_FEEDER_ROUNDS 4		/* rounds between checks of the worker that hands frames to a thread's own */
 #define UROCE_FEEDER_NS 1000ull		/* a check polls that worker if no thread has polled it for this long */
 #define UROCE_HELP_ROUNDS 32		/* interval of checks of the other workers, one at a time, in rounds */
@@ -313,7 +311,6 @@
 #define UROCE_VERBS_PATH_BYTES 512	/* of a path below /sys */
 #define UROCE_VERBS_BUSY_US 100		/* default of the time that a thread polls for frames before it sleeps */
 #define UROCE_VERBS_MAX_BUSY_US 1000000
-#define UROCE_VERBS_WORKERS 8		/* without UROCE_WORKERS: most workers, one for each thread that polls */
 #define UROCE_VERBS_CROWDED_NS 20000ull	/* polling time before a sleep if CPUs are oversubscribed */
 #define UROCE_VERBS_MIN_SLEEP_NS 20000ull	/* first sleep: the cost of a timer in a virtual machine */
 #define UROCE_VERBS_SLEEP_PART 8	/* later sleeps: this part of the time since the last frame */

@@ -115,13 +115,6 @@ wr_start(struct ibv_qp_ex *qp)
 	uroce_wr_start(qp);
 }
 
-/* Does the device have several workers, or may it get more? */
-static bool
-has_workers(const struct ibv_context *context)
-{
-	return context->num_comp_vectors > 1 || uroce_driven_most() > 1;
-}
-
 /* ibv_create_qp_ex(3) is inline and calls this function through the context's operations. */
 static struct ibv_qp *
 create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
@@ -131,7 +124,7 @@ create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 
 	if (qp == NULL && errno == EOPNOTSUPP)
 		uroce_complain_qp_type(attr->qp_type);
-	if (ex != NULL && has_workers(context))
+	if (ex != NULL && context->num_comp_vectors > 1)
 		ex->wr_start = wr_start;
 	return qp;
 }
@@ -149,7 +142,7 @@ ibv_open_device(struct ibv_device *device)
 	if (context == NULL)
 		return NULL;
 	verbs_get_ctx(context)->create_qp_ex = create_qp_ex;
-	if (has_workers(context)) {
+	if (context->num_comp_vectors > 1) {
 		context->ops.post_send = post_send;
 		context->ops.post_recv = post_recv;
 	}

@@ -29,7 +29,6 @@
 #include "eal_ports.h"
 #include "eal_start.h"
 #include "host.h"
-#include "port/port.h"
 #include "port_state.h"
 #include "progress/progress.h"
 #include "progress/queues.h"
@@ -49,7 +48,6 @@ static struct ibv_context *contexts[UROCE_MAX_DEVICES];
 static unsigned int count;
 static cpu_set_t cpus;	/* affinity of the process; constant after the library was loaded */
 static pid_t owner;	/* the process that opened the devices; this one may be its fork */
-static struct uroce_worker_conf worker_conf;	/* constant after the start, as are `contexts` */
 
 /* The progress thread's report to the thread that waits for it. */
 struct start {
@@ -174,38 +172,6 @@ create_workers(struct uroce_worker **workers, unsigned long n, const struct uroc
 	return true;
 }
 
-/* Create a worker for another thread that polls. The first progress thread. */
-static struct uroce_worker *
-hire(void)
-{
-	return uroce_create_worker_ex(&worker_conf);
-}
-
-static bool
-assign(struct uroce_worker *w)
-{
-	bool ok = true;
-
-	for (unsigned int i = 0; i < count && ok; i++)
-		ok = uroce_port_add_worker(uroce_port_of_context(contexts[i]), w) == 0;
-	return ok;
-}
-
-/* UROCE_WORKERS: the number of workers. Without it, the number grows with that of the threads that poll.
- * @param n	set to the number at the start */
-static bool
-choose_workers(unsigned long *n)
-{
-	*n = 0;
-	if (!setting("UROCE_WORKERS", "workers", 1, UROCE_MAX_WORKERS, n))
-		return false;
-	if (*n == 0) {
-		*n = 1;
-		uroce_progress_grow(UROCE_VERBS_WORKERS, hire, assign);
-	}
-	return true;
-}
-
 /* The program calls rte_eal_cleanup(). @return false: objects in EAL's memory still exist */
 static bool
 leave_eal(void)
@@ -234,8 +200,9 @@ run(void *arg)
 	const bool joins = uroce_eal_is_running();
 	struct start *start = arg;
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
+	struct uroce_worker_conf worker_conf;
 	struct uroce_port_conf port_conf;
-	unsigned long busy_us = UROCE_VERBS_BUSY_US, n;
+	unsigned long busy_us = UROCE_VERBS_BUSY_US, n = 1;
 	bool ok;
 
 	if (__lsan_disable != NULL)	/* it would report blocks to which only DPDK's memory points */
@@ -244,7 +211,7 @@ run(void *arg)
 	uroce_complain_descriptors(UROCE_VERBS_FILES);
 	/* UROCE_BUSY_US: how long a thread polls for frames before it sleeps */
 	ok = setting("UROCE_BUSY_US", "microseconds", 0, UROCE_VERBS_MAX_BUSY_US, &busy_us) &&
-	     choose_workers(&n) &&
+	     setting("UROCE_WORKERS", "workers", 1, UROCE_MAX_WORKERS, &n) &&
 	     uroce_verbs_limits(&worker_conf, &port_conf) && (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()) &&
 	     create_workers(workers, n, &worker_conf);
 	run_anywhere();

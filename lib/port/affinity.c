@@ -6,8 +6,6 @@
 
 #include <errno.h>
 
-#include <rte_common.h>
-
 #include "port/affinity.h"
 #include "port/driven.h"
 #include "port/port.h"
@@ -41,8 +39,7 @@ worker_of_vector(const struct uroce_port *port, uint32_t vector)
 static bool
 goes_home(const struct uroce_port *port, const struct uroce_qp *qp)
 {
-	return port->dev.poll_progress && RTE_MAX(uroce_port_queues(port), uroce_driven_most()) > 1 &&
-	       qp->ibv.qp_num != UROCE_GSI_QPN &&
+	return port->dev.poll_progress && port->nb_queues > 1 && qp->ibv.qp_num != UROCE_GSI_QPN &&
 	       uroce_cq_of(qp->ibv.send_cq)->comp_vector == 0;
 }
 

@@ -10,7 +10,6 @@
 #include <sched.h>
 
 #include <rte_branch_prediction.h>
-#include <rte_common.h>
 #include <rte_lcore.h>
 
 #include "port/driven.h"
@@ -19,9 +18,6 @@
 #include "port/worker/worker.h"
 #include "verbs/cq/cq.h"
 
-/* the arguments of uroce_driven_grow(); constant while a port is open */
-static unsigned int most;
-static void (*wanted)(void);
 static uint32_t threads[UROCE_MAX_WORKERS];	/* atomic: number of threads whose home is this worker */
 static __thread struct uroce_worker *home;	/* worker of its QPs, perhaps destroyed; NULL: none yet */
 static __thread struct uroce_worker *last;	/* worker that this thread has polled for a CQ; NULL: none yet */
@@ -101,83 +97,23 @@ note_user(struct uroce_worker *w, uint64_t now_ns)
 		__atomic_store_n(&w->shared_ns, now_ns, __ATOMIC_RELAXED);
 }
 
-/* @return the worker that is the home of the fewest threads; in a tie, w */
-static struct uroce_worker *
-least_used(const struct uroce_port *port, struct uroce_worker *w)
-{
-	uint32_t least = w != NULL ? __atomic_load_n(&threads[w->index], __ATOMIC_RELAXED) : UINT32_MAX;
-
-	for (unsigned int i = 0; i < uroce_port_queues(port); i++) {
-		struct uroce_worker *next = uroce_port_worker(port, i);
-		uint32_t n = __atomic_load_n(&threads[next->index], __ATOMIC_RELAXED);
-
-		if (n < least) {
-			least = n;
-			w = next;
-		}
-	}
-	return w;
-}
-
-/* Have several threads polled the worker by turns recently? */
-static bool
-is_contended(const struct uroce_worker *w, uint64_t now_ns)
-{
-	const uint64_t shared_ns = __atomic_load_n(&w->shared_ns, __ATOMIC_RELAXED);
-
-	return shared_ns != 0 && now_ns - shared_ns < UROCE_POLL_SHARED_NS;
-}
-
-/* May the port get another worker? Not one without a queue: it would share another worker's queue to send and to
- * receive. */
-static bool
-may_grow(const struct uroce_port *port)
-{
-	const unsigned int queues = __atomic_load_n(&port->used_queues, __ATOMIC_RELAXED);
-
-	return uroce_port_queues(port) < RTE_MIN(most, queues);
-}
-
-/* May the CQ's QPs move to the calling thread's worker? A thread without a worker gets one if it alone polls the CQ,
- * and polls the CQ's worker w by turns with other threads: w or another worker that is the home of no thread. If there
- * is none, request a worker. @return false: not yet */
-static bool
-may_settle(const struct uroce_port *port, const struct uroce_cq_place *place, const struct uroce_worker *w, uint64_t now_ns)
-{
-	if (most == 0 || uroce_port_has_worker(port, home))
-		return true;
-	if (!is_contended(w, now_ns) ||
-	    now_ns - __atomic_load_n(&place->since_ns, __ATOMIC_RELAXED) < UROCE_POLL_SHARED_NS)
-		return false;
-	if (!may_grow(port) || __atomic_load_n(&threads[least_used(port, NULL)->index], __ATOMIC_RELAXED) == 0)
-		return true;
-	wanted();
-	return false;
-}
-
 /* Once a thread alone has polled the CQ for a while, the CQ's QPs are to move to the thread's worker. */
 static void
-note_poller(const struct uroce_port *port, struct uroce_cq *cq, struct uroce_worker *w, uint64_t now_ns)
+note_poller(const struct uroce_port *port, struct uroce_cq *cq, struct uroce_worker *w)
 {
 	struct uroce_cq_place *place = &cq->place;
 	const uint64_t self = (uint64_t)pthread_self();
 	uint32_t polls = 0;
 
-	if (likely(__atomic_load_n(&place->thread, __ATOMIC_RELAXED) == self)) {
+	if (likely(__atomic_load_n(&place->thread, __ATOMIC_RELAXED) == self))
 		polls = __atomic_load_n(&place->polls, __ATOMIC_RELAXED) + 1;
-	} else {
+	else
 		__atomic_store_n(&place->thread, self, __ATOMIC_RELAXED);
-		__atomic_store_n(&place->since_ns, now_ns, __ATOMIC_RELAXED);
-	}
 	if (polls > UROCE_SETTLE_POLLS)
 		return;
-	if (polls == UROCE_SETTLE_POLLS && !__atomic_load_n(&place->fixed, __ATOMIC_RELAXED)) {
-		if (may_settle(port, place, w, now_ns))
-			__atomic_store_n(&place->wanted, &uroce_driven_home(port, w)->engine, __ATOMIC_RELAXED);
-		else
-			polls = 0; /* try again after as many polls */
-	}
 	__atomic_store_n(&place->polls, polls, __ATOMIC_RELAXED);
+	if (polls == UROCE_SETTLE_POLLS && !__atomic_load_n(&place->fixed, __ATOMIC_RELAXED))
+		__atomic_store_n(&place->wanted, &uroce_driven_home(port, w)->engine, __ATOMIC_RELAXED);
 }
 
 void
@@ -192,8 +128,8 @@ uroce_driven_poll(struct uroce_device *dev, struct uroce_cq *cq)
 
 	last = w;
 	note_user(w, now_ns);
-	if (cq != NULL && (!is_only || (may_grow(port) && is_contended(w, now_ns))))
-		note_poller(port, cq, w, now_ns);
+	if (!is_only && cq != NULL)
+		note_poller(port, cq, w);
 	if (n != 0)
 		__atomic_store_n(&w->moved_ns, now_ns, __ATOMIC_RELAXED);
 	else
@@ -219,6 +155,24 @@ at_end_init(void)
 	(void)pthread_key_create(&at_end, leave_home);
 }
 
+/* @return the worker that is the home of the fewest threads; in a tie, w */
+static struct uroce_worker *
+least_used(const struct uroce_port *port, struct uroce_worker *w)
+{
+	uint32_t least = w != NULL ? __atomic_load_n(&threads[w->index], __ATOMIC_RELAXED) : UINT32_MAX;
+
+	for (unsigned int i = 0; i < uroce_port_queues(port); i++) {
+		struct uroce_worker *next = uroce_port_worker(port, i);
+		uint32_t n = __atomic_load_n(&threads[next->index], __ATOMIC_RELAXED);
+
+		if (n < least) {
+			least = n;
+			w = next;
+		}
+	}
+	return w;
+}
+
 static struct uroce_worker *
 choose_home(const struct uroce_port *port, struct uroce_worker *best)
 {
@@ -239,21 +193,5 @@ choose_home(const struct uroce_port *port, struct uroce_worker *best)
 struct uroce_worker *
 uroce_driven_home(const struct uroce_port *port, struct uroce_worker *best)
 {
-	if (uroce_port_has_worker(port, home))
-		return home;
-	/* a thread that creates QPs may never poll: it gets no home yet */
-	return most != 0 && best == NULL ? uroce_port_worker(port, 0) : choose_home(port, best);
-}
-
-void
-uroce_driven_grow(unsigned int most_workers, void (*fn)(void))
-{
-	most = most_workers;
-	wanted = fn;
-}
-
-unsigned int
-uroce_driven_most(void)
-{
-	return most;
+	return uroce_port_has_worker(port, home) ? home : choose_home(port, best);
 }

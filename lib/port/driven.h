@@ -7,8 +7,6 @@
 #ifndef UROCE_PORT_DRIVEN_H
 #define UROCE_PORT_DRIVEN_H
 
-#include <stdint.h>
-
 struct ibv_qp;
 struct uroce_cq;
 struct uroce_device;
@@ -20,17 +18,6 @@ void uroce_driven_poll(struct uroce_device *dev, struct uroce_cq *cq);
 
 /** Move the QP to the worker of the thread that polls its CQ, if it is on another one. Call it before a post. */
 void uroce_driven_settle(struct ibv_qp *qp);
-
-/**
- * Let the number of workers grow with that of the threads that poll. Before ports are opened; control threads.
- * @param most	highest number of workers of a port
- * @param wanted	has another thread call uroce_port_add_worker(), if that is possible. Threads of the application
- *			that need a worker call it, often
- */
-void uroce_driven_grow(unsigned int most, void (*wanted)(void));
-
-/** @return `most` of uroce_driven_grow(); 0: the number of workers is constant */
-unsigned int uroce_driven_most(void);
 
 /** @return the worker that the calling thread has polled last; NULL: none */
 struct uroce_worker *uroce_driven_last(void);

@@ -44,7 +44,7 @@ uroce_port_footprint(const struct uroce_port *port, struct uroce_port_footprint 
 {
 	const struct uroce_port_conf *conf = &port->conf;
 
-	f->rx_pools = RTE_MIN(port->nb_queues, port->open_queues) * port->pool_bytes;
+	f->rx_pools = port->open_queues * port->pool_bytes;
 	f->keys = sizeof(struct uroce_mr_key) << conf->log2_max_mr;
 	f->qps = sizeof(struct uroce_qp *) << conf->log2_max_qp;
 	f->neighbors = uroce_neighbors_bytes(conf->max_neighbors);

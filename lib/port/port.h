@@ -80,11 +80,6 @@ struct uroce_port_queue {
 	uint64_t counters[UROCE_PORT_COUNTER_COUNT];
 	uint64_t filler_ns; /* time of the next dummy frames */
 	struct uroce_held_frame held[UROCE_BURST]; /* of handover */
-	/* for uroce_port_note_fed(); the worker's turn, or all workers are held */
-	uint16_t fed_by; /* queue that has received frames for this queue's worker */
-	uint32_t fed;    /* number of these frames */
-	uint64_t fed_steered; /* counter `steered` of queue fed_by at the first of these frames */
-	uint64_t fed_own; /* counter `steered` of this queue at the first of these frames */
 	/* for a worker with a descriptor; the worker's turn */
 	enum uroce_rx_wake rx_wake;
 	int rx_fd;     /* -1: none */
@@ -101,10 +96,7 @@ struct uroce_port {
 	uint16_t mtu;  /* Ethernet MTU */
 	uint16_t nb_queues; /* other threads: uroce_port_queues() */
 	uint16_t most_queues; /* that the port has had: those beyond nb_queues only have counters */
-	uint16_t open_queues; /* RX and TX queues that the port has; with poll_progress, nb_queues may differ */
-	uint16_t used_queues; /* number of queues in use, see uroce_port_use_queues(). Other threads: relaxed read */
-	bool follows;	      /* atomic: EAL's interrupt thread is to call `follow` */
-	void (*follow)(void *port); /* chooses the workers' queues. EAL's interrupt thread */
+	uint16_t open_queues; /* RX and TX queues that the port has; with poll_progress perhaps fewer than nb_queues */
 	struct uroce_memif *memif; /* moves the port's frames in place of the driver; changes while all workers are held */
 	bool multi_seg;   /* the port sends chains of mbufs */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
@@ -185,7 +177,7 @@ uroce_port_addresses(const struct uroce_port *port)
 static inline unsigned int
 uroce_port_queues(const struct uroce_port *port)
 {
-	/* pairs with the release in set_count(): the first so many queues have workers */
+	/* pairs with the release in uroce_port_set_workers(): the first so many queues have workers */
 	return __atomic_load_n(&port->nb_queues, __ATOMIC_ACQUIRE);
 }
 
@@ -243,28 +235,10 @@ int uroce_port_mtu_check(const struct uroce_port *port);
  * port has had */
 int uroce_port_set_workers(struct uroce_port *port, struct uroce_worker *const *workers, unsigned int n);
 void uroce_port_free_queues(struct uroce_port *port);
-/** Give a running port another worker, and the worker a queue if the port has one left. The application must drive the
- * port by polls (poll_progress). Control threads. @return 0 or -errno */
-int uroce_port_add_worker(struct uroce_port *port, struct uroce_worker *w);
 /** Have the workers poll the port's queues. */
 void uroce_port_attach(struct uroce_port *port);
 /** Take the queues from the workers: afterward no worker holds any frame of the port, or calls its driver. */
 void uroce_port_detach(struct uroce_port *port);
-
-/* memif/share.c, memif/follow.c */
-/** Use only the first n RX and TX queues of the port. The other workers share them: they send to the others' TX queues
- * under a lock, and receive by hand-over only. While no worker polls. @param n	1 to port->open_queues */
-void uroce_port_use_queues(struct uroce_port *port, unsigned int n);
-/** Choose the queues of each worker, after the number of workers has changed, or the connection of a net_memif port, or
- * the peer's workers. While no worker polls. */
-void uroce_port_share_queues(struct uroce_port *port);
-/** Note that queue `from` has received a frame for the worker of queue q. If it receives most frames of that worker,
- * and few of its own worker, EAL's interrupt thread is to swap the rings of the two queues. Only net_memif ports have
- * rings. Worker. */
-void uroce_port_note_fed(struct uroce_port_queue *q, uint16_t from);
-/** The workers of a net_memif port's peer have changed: have EAL's interrupt thread choose the workers' queues again.
- * Worker. */
-void uroce_port_follow_peer(struct uroce_port *port);
 
 /* ops.c */
 extern const struct uroce_device_ops uroce_port_ops;

@@ -6,7 +6,6 @@
  */
 
 #include "port/driven.h"
-#include "port/port.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
 #include "verbs/cq/cq.h"
@@ -37,11 +36,8 @@ void
 uroce_driven_settle(struct ibv_qp *ibv)
 {
 	struct uroce_qp *qp = uroce_qp_of(ibv);
-	struct uroce_engine *e;
+	struct uroce_engine *e = wanted(qp);
 
-	if (likely(uroce_port_queues(uroce_port_of(qp->dev)) == 1))
-		return;
-	e = wanted(qp);
 	if (likely(e == NULL || e == uroce_qp_engine(qp)))
 		return;
 	if (uroce_qp_move(ibv, uroce_worker_of(e)) != 0) {

@@ -3,7 +3,7 @@
  *
  * Workers that the application's polls of CQs drive: a poll of a CQ polls the worker of its QPs, and sometimes
  * workers that no thread polls. QPs belong to the worker of the thread that creates them. Workers share the queues of a
- * port that has fewer. Each thread that polls a CQ of its own gets a worker.
+ * port that has fewer.
  */
 
 #include <errno.h>
@@ -14,16 +14,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <unistd.h>
-
-#include <rte_alarm.h>
 
 #include "clock.h"
 #include "eal.h"
 #include "groups.h"
 #include "net.h"
 #include "port/driven.h"
-#include "port/memif/memif.h"
+#include "port/ethdev/ethdev.h"
 #include "port/port.h"
 #include "port/worker/pool.h"
 #include "port/worker/tx_kick.h"
@@ -442,244 +439,6 @@ test_sends_by_turns(void **state)
 	close_queues(&f);
 }
 
-static unsigned int wishes;
-
-static void
-wish(void)
-{
-	wishes++;
-}
-
-/* A second thread that polls a CQ of its own, step by step. */
-struct second {
-	struct ibv_cq *cq;
-	struct ibv_qp *qp;
-	pthread_barrier_t barrier;
-	pthread_t thread;
-	bool ends;
-};
-
-static void
-step(struct ibv_cq *cq, struct ibv_qp *qp)
-{
-	for (unsigned int i = 0; i <= UROCE_SETTLE_POLLS; i++)
-		poll_empty(cq);
-	uroce_driven_settle(qp);
-}
-
-static void *
-second_main(void *arg)
-{
-	struct second *s = arg;
-
-	for (;;) {
-		pthread_barrier_wait(&s->barrier);
-		if (s->ends)
-			return NULL;
-		step(s->cq, s->qp);
-		pthread_barrier_wait(&s->barrier);
-	}
-}
-
-static void
-second_step(struct second *s)
-{
-	pthread_barrier_wait(&s->barrier);
-	pthread_barrier_wait(&s->barrier);
-}
-
-/* A port that has one worker and may get a second one. */
-static void
-open_growing(struct fixture *f, struct second *s)
-{
-	test_rings_create(&f->wire, 1);
-	for (unsigned int i = 0; i < 2; i++)
-		f->workers[i] = uroce_create_worker(-1);
-	wishes = 0;
-	uroce_driven_grow(2, wish);
-	f->context = uroce_open_port(f->wire.port_id, &driven, f->workers, 1);
-	assert_non_null(f->context);
-	assert_int_equal(f->context->num_comp_vectors, 1);
-	uroce_port_of_context(f->context)->used_queues = 2; /* as if the port had two queues */
-	f->pd = uroce_alloc_pd(f->context);
-	for (unsigned int i = 0; i < 2; i++)
-		f->cqs[i] = uroce_create_cq(f->context, 16, NULL, NULL, 0);
-	*s = (struct second){ .cq = f->cqs[1], .qp = qp_create(f, f->cqs[1], f->cqs[1]) };
-	pthread_barrier_init(&s->barrier, NULL, 2);
-	assert_int_equal(pthread_create(&s->thread, NULL, second_main, s), 0);
-	test_clock_advance(1000 * UROCE_POLL_SHARED_NS); /* the clock is slow since test_helps() */
-}
-
-static void
-close_growing(struct fixture *f, struct second *s)
-{
-	uroce_port_of_context(f->context)->used_queues = 1;
-	s->ends = true;
-	pthread_barrier_wait(&s->barrier);
-	assert_int_equal(pthread_join(s->thread, NULL), 0);
-	pthread_barrier_destroy(&s->barrier);
-	assert_int_equal(uroce_destroy_qp(s->qp), 0);
-	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(uroce_destroy_cq(f->cqs[i]), 0);
-	assert_int_equal(uroce_dealloc_pd(f->pd), 0);
-	assert_int_equal(uroce_close_device(f->context), 0);
-	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(uroce_destroy_worker(f->workers[i]), 0);
-	uroce_driven_grow(0, NULL);
-	test_rings_destroy(&f->wire);
-}
-
-/* Two threads that each poll a CQ of their own for a while get a worker each. */
-static void
-test_gets_a_worker_for_each_thread(void **state)
-{
-	struct ibv_qp *qp;
-	struct fixture f;
-	struct second s;
-
-	(void)state;
-	open_growing(&f, &s);
-	qp = qp_create(&f, f.cqs[0], f.cqs[0]);
-	for (unsigned int i = 0; i < 4; i++) {
-		step(f.cqs[0], qp);
-		second_step(&s);
-		if (i < 2)
-			assert_int_equal(wishes, 0);
-		test_clock_advance(UROCE_POLL_SHARED_NS / 2);
-	}
-	assert_true(wishes > 0);
-	assert_ptr_equal(uroce_qp_worker(s.qp), f.workers[0]);
-	uroce_port_of_context(f.context)->used_queues = 1;
-	assert_int_equal(uroce_port_add_worker(uroce_port_of_context(f.context), f.workers[1]), 0);
-	for (unsigned int i = 0; i < 4; i++) {
-		step(f.cqs[0], qp);
-		second_step(&s);
-		test_clock_advance(UROCE_POLL_SHARED_NS / 2);
-	}
-	assert_ptr_not_equal(uroce_qp_worker(qp), uroce_qp_worker(s.qp));
-	assert_int_equal(uroce_port_add_worker(uroce_port_of_context(f.context), f.workers[1]), -EINVAL);
-	assert_int_equal(f.context->num_comp_vectors, 1);
-	assert_int_equal(uroce_destroy_qp(qp), 0);
-	close_growing(&f, &s);
-}
-
-/* Threads that poll one CQ by turns get no further worker, nor does a thread that then polls it alone. */
-static void
-test_wants_no_worker(void **state)
-{
-	struct ibv_qp *qp;
-	struct fixture f;
-	struct second s;
-
-	(void)state;
-	open_growing(&f, &s);
-	qp = qp_create(&f, f.cqs[0], f.cqs[0]);
-	for (unsigned int i = 0; i < 4; i++) {
-		step(s.cq, s.qp);
-		second_step(&s);
-		test_clock_advance(UROCE_POLL_SHARED_NS / 2);
-	}
-	for (unsigned int i = 0; i < 4; i++) {
-		second_step(&s);
-		test_clock_advance(UROCE_POLL_SHARED_NS / 2);
-	}
-	assert_int_equal(wishes, 0);
-	assert_int_equal(uroce_destroy_qp(qp), 0);
-	close_growing(&f, &s);
-}
-
-/* The client's end of a net_memif connection without memory: no thread moves frames. */
-struct connection {
-	struct memif_ring rings[WORKERS];
-	struct uroce_memif_rx rx[WORKERS];
-	struct uroce_memif_tx tx[WORKERS];
-	struct uroce_memif memif;
-};
-
-static void
-connect_rings(struct connection *c, struct uroce_port *port)
-{
-	c->memif.nb_queues = WORKERS;
-	c->memif.rx_rings = c->rx;
-	c->memif.tx_rings = c->tx;
-	for (unsigned int i = 0; i < WORKERS; i++) {
-		c->rx[i].ring = c->tx[i].ring = (struct uroce_memif_ring){ .ring = &c->rings[i], .is_broken = true };
-		c->memif.rx[i] = &c->rx[i];
-		c->memif.tx[i] = &c->tx[i];
-	}
-	port->memif = &c->memif;
-	uroce_port_share_queues(port);
-}
-
-/* Wait until EAL's interrupt thread has chosen the workers' queues again. */
-static void
-await_follower(struct uroce_port *port)
-{
-	while (__atomic_load_n(&port->follows, __ATOMIC_RELAXED))
-		usleep(100);
-	rte_eal_alarm_cancel(NULL, (void *)-1); /* waits for a callback that runs */
-	while (port->queues[1].fed != 0)
-		usleep(100);
-}
-
-static void
-feed(struct uroce_port_queue *q, uint16_t from)
-{
-	for (unsigned int i = 0; i < UROCE_FED_FRAMES; i++)
-		uroce_port_note_fed(q, from);
-}
-
-/* A worker whose frames all come by another worker's ring gets that ring, unless the other worker receives frames of
- * its own. */
-static void
-test_swaps_rings(void **state)
-{
-	static struct connection c;
-	struct fixture *f = *state;
-	struct uroce_port *port = uroce_port_of_context(f->context);
-
-	connect_rings(&c, port);
-	feed(&port->queues[1], 2);
-	await_follower(port);
-	assert_ptr_equal(c.memif.rx[1], &c.rx[2]);
-	assert_ptr_equal(c.memif.tx[2], &c.tx[1]);
-	uroce_port_note_fed(&port->queues[1], 2);
-	port->queues[2].counters[UROCE_PORT_STEERED] += UROCE_FED_FRAMES;
-	for (unsigned int i = 1; i < UROCE_FED_FRAMES; i++)
-		uroce_port_note_fed(&port->queues[1], 2);
-	await_follower(port);
-	assert_ptr_equal(c.memif.rx[1], &c.rx[2]);
-	port->memif = NULL;
-	uroce_port_share_queues(port);
-}
-
-/* A worker sends by another worker's ring until the peer reads the worker's own ring. */
-static void
-test_sends_by_rings_that_are_read(void **state)
-{
-	static struct connection c;
-	struct fixture *f = *state;
-	struct uroce_port *port = uroce_port_of_context(f->context);
-
-	c.rings[0].flags = MEMIF_RING_IS_READ;
-	connect_rings(&c, port);
-	for (unsigned int i = 0; i < WORKERS; i++) {
-		assert_int_equal(port->queues[i].tx_id, 0);
-		assert_ptr_equal(port->queues[i].tx_lock, &port->queues[0].lock);
-		assert_false(port->queues[i].no_rx);
-	}
-	c.rings[1].flags = c.rings[2].flags = MEMIF_RING_IS_READ;
-	port->queues[1].fed = 1;
-	push(f, 1); /* worker 1 notices that the peer reads its ring */
-	await_follower(port);
-	for (unsigned int i = 0; i < WORKERS; i++) {
-		assert_int_equal(port->queues[i].tx_id, i);
-		assert_null(port->queues[i].tx_lock);
-	}
-	port->memif = NULL;
-	uroce_port_share_queues(port);
-}
-
 UROCE_TESTS(port_driven)
 {
 	const struct CMUnitTest tests[] = {
@@ -691,10 +450,6 @@ UROCE_TESTS(port_driven)
 		cmocka_unit_test_setup_teardown(test_named_worker_keeps_the_qps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_foreign_feeder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wanted_worker_is_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_swaps_rings, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sends_by_rings_that_are_read, setup, teardown),
-		cmocka_unit_test(test_gets_a_worker_for_each_thread),
-		cmocka_unit_test(test_wants_no_worker),
 		cmocka_unit_test(test_shares_a_queue),
 		cmocka_unit_test(test_refuses_to_share),
 		cmocka_unit_test(test_sends_by_turns),

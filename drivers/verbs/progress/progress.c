@@ -55,9 +55,6 @@ static struct {
 	unsigned int running;	/* atomic: threads that have not seen STOPS */
 	void (*hang_up)(void);	/* written before LEAVES */
 	bool is_read;	/* written before HAS_LEFT: the peers have read all frames */
-	bool wants_worker;	/* atomic: a thread of the program has requested a worker */
-	struct uroce_worker *(*hire)(void);	/* the first thread's; NULL: do not add workers */
-	bool (*assign)(struct uroce_worker *w);	/* constant */
 } progress;
 
 static void
@@ -238,14 +235,61 @@ uroce_progress_leave(void (*hang_up)(void))
 	       has_come_to(HAS_LEFT, 2 * UROCE_VERBS_LEAVE_PAUSES) && progress.is_read;
 }
 
+/* Drive worker i while the program does not. The first thread also ends all connections when the process ends. */
+static void
+attend(unsigned int i)
+{
+	struct uroce_worker *worker = progress.workers[i];
+	struct seen seen = { .waits_of = &progress.waits[i], .visits_of = &progress.visits[i] };
+	struct uroce_backoff pace;
+	enum end end;
+
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* the default slack makes each sleep 50 us longer */
+	uroce_backoff_init(&pace, progress.busy_ns, uroce_clock_ns());
+	uroce_polling_init(&seen.polling, progress.least_gap_ns, uroce_clock_ns());
+	see(worker, &seen);
+	/* pairs with the releases in uroce_progress_leave() and uroce_progress_stop() */
+	while ((end = __atomic_load_n(&progress.end, __ATOMIC_ACQUIRE)) != STOPS) {
+		if (end == LEAVES && i == 0)
+			leave();
+		look(worker, &pace, &seen);
+	}
+	rte_thread_unregister();
+	if (__atomic_sub_fetch(&progress.running, 1, __ATOMIC_ACQ_REL) == 0)
+		__atomic_store_n(&progress.end, HAS_STOPPED, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
+}
+
+bool
+uroce_progress_stop(void)
+{
+	if (!has_come_to(HAS_LEFT, UROCE_VERBS_LEAVE_PAUSES))
+		return false;
+	/* pairs with the acquire in attend() */
+	__atomic_store_n(&progress.end, STOPS, __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < progress.count; i++)
+		uroce_worker_wake(progress.workers[i]);
+	return has_come_to(HAS_STOPPED, UROCE_VERBS_LEAVE_PAUSES);
+}
+
+bool
+uroce_progress_is_interrupted(void)
+{
+	/* pairs with the release in uroce_progress_init() */
+	const unsigned int count = __atomic_load_n(&progress.count, __ATOMIC_ACQUIRE);
+
+	/* a thread of the program has one of these ids only within a poll */
+	for (unsigned int i = 0; i < count; i++)
+		if (rte_lcore_id() == __atomic_load_n(&progress.workers[i]->lent_lcore, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 /* The report of a further thread to the first one. */
 struct start {
 	unsigned int worker;	/* its index */
 	sem_t done;
 	bool ok;
 };
-
-static void attend(unsigned int i);
 
 static void *
 run_further(void *arg)
@@ -279,105 +323,6 @@ start_further(unsigned int worker)
 	}
 	sem_destroy(&start.done);
 	return start.ok;
-}
-
-/* Any thread of the program. */
-static void
-want_worker(void)
-{
-	if (__atomic_exchange_n(&progress.wants_worker, true, __ATOMIC_RELAXED))
-		return;
-	uroce_worker_wake(progress.workers[0]);
-}
-
-void
-uroce_progress_grow(unsigned int most, struct uroce_worker *(*hire)(void), bool (*assign)(struct uroce_worker *w))
-{
-	progress.hire = hire;
-	progress.assign = assign;
-	uroce_driven_grow(most, want_worker);
-}
-
-/* @return false: no worker or thread could be created, or a port did not take the worker */
-static bool
-add_worker(void)
-{
-	const unsigned int n = progress.count;
-	struct uroce_worker *w = progress.hire();
-
-	if (w == NULL)
-		return false;
-	progress.workers[n] = w;
-	__atomic_add_fetch(&progress.running, 1, __ATOMIC_RELAXED);
-	if (!start_further(n)) {
-		__atomic_sub_fetch(&progress.running, 1, __ATOMIC_RELAXED);
-		return false;
-	}
-	__atomic_store_n(&progress.count, n + 1, __ATOMIC_RELEASE);	/* pairs with uroce_progress_wait() */
-	return progress.assign(w);
-}
-
-/* The first progress thread. If it fails, wants_worker stays set, so that no thread of the program wakes it again. */
-static void
-grow(void)
-{
-	if (progress.hire == NULL || !__atomic_load_n(&progress.wants_worker, __ATOMIC_RELAXED))
-		return;
-	if (add_worker())
-		__atomic_store_n(&progress.wants_worker, false, __ATOMIC_RELAXED);
-	else
-		progress.hire = NULL;
-}
-
-/* Drive worker i while the program does not. The first thread also ends all connections when the process ends. */
-static void
-attend(unsigned int i)
-{
-	struct uroce_worker *worker = progress.workers[i];
-	struct seen seen = { .waits_of = &progress.waits[i], .visits_of = &progress.visits[i] };
-	struct uroce_backoff pace;
-	enum end end;
-
-	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);	/* the default slack makes each sleep 50 us longer */
-	uroce_backoff_init(&pace, progress.busy_ns, uroce_clock_ns());
-	uroce_polling_init(&seen.polling, progress.least_gap_ns, uroce_clock_ns());
-	see(worker, &seen);
-	/* pairs with the releases in uroce_progress_leave() and uroce_progress_stop() */
-	while ((end = __atomic_load_n(&progress.end, __ATOMIC_ACQUIRE)) != STOPS) {
-		if (end == LEAVES && i == 0)
-			leave();
-		if (end == STAYS && i == 0)
-			grow();
-		look(worker, &pace, &seen);
-	}
-	rte_thread_unregister();
-	if (__atomic_sub_fetch(&progress.running, 1, __ATOMIC_ACQ_REL) == 0)
-		__atomic_store_n(&progress.end, HAS_STOPPED, __ATOMIC_RELEASE);	/* pairs with has_come_to() */
-}
-
-bool
-uroce_progress_stop(void)
-{
-	if (!has_come_to(HAS_LEFT, UROCE_VERBS_LEAVE_PAUSES))
-		return false;
-	/* pairs with the acquire in attend() */
-	__atomic_store_n(&progress.end, STOPS, __ATOMIC_RELEASE);
-	for (unsigned int i = 0; i < progress.count; i++)
-		uroce_worker_wake(progress.workers[i]);
-	return has_come_to(HAS_STOPPED, UROCE_VERBS_LEAVE_PAUSES);
-}
-
-bool
-uroce_progress_is_interrupted(void)
-{
-	/* pairs with the release in uroce_progress_init() */
-	const unsigned int count = __atomic_load_n(&progress.count, __ATOMIC_ACQUIRE);
-
-	/* a thread of the program has one of these ids only within a poll */
-	for (unsigned int i = 0; i < count; i++)
-		if (rte_lcore_id() == __atomic_load_n(&progress.workers[i]->lent_lcore, __ATOMIC_RELAXED))
-			return true;
-	return false;
 }
 
 bool

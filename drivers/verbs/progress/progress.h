@@ -24,14 +24,6 @@ struct uroce_worker;
  */
 bool uroce_progress_init(struct uroce_worker *const *workers, unsigned int n, uint64_t busy_ns, uint64_t least_gap_ns);
 
-/**
- * Let the number of workers grow. Call it before any port is opened.
- * @param most	highest number of workers
- * @param hire	creates a worker, or returns NULL; the first progress thread calls it
- * @param assign	gives the worker to the ports; called after the worker's progress thread has started
- */
-void uroce_progress_grow(unsigned int most, struct uroce_worker *(*hire)(void), bool (*assign)(struct uroce_worker *w));
-
 /** Poll the first worker while the program does not, until uroce_progress_stop(). The thread does not use EAL
  * afterward. */
 void uroce_progress_run(void);

@@ -122,6 +122,19 @@ try_configure(const struct uroce_port *port, struct rte_eth_conf *conf)
 	}
 }
 
+void
+uroce_port_use_queues(struct uroce_port *port, unsigned int n)
+{
+	for (unsigned int i = 0; i < port->nb_queues; i++) {
+		struct uroce_port_queue *q = &port->queues[i];
+
+		q->no_rx = i >= n;
+		__atomic_store_n(&q->worker->feeder, q->no_rx ? port->queues[i % n].worker : NULL, __ATOMIC_RELAXED);
+		q->tx_id = (uint16_t)(i % n);
+		q->tx_lock = n < port->nb_queues ? &port->queues[q->tx_id].lock : NULL;
+	}
+}
+
 /* @param shares	workers without a queue of their own share others' */
 static int
 configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t mtu, bool shares)
@@ -138,11 +151,10 @@ configure(struct uroce_port *port, const struct rte_eth_dev_info *info, uint16_t
 		.intr_conf.rxq = port->rx_interrupts,
 	};
 	const uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
-	const unsigned int wanted = port->at_process ? port->room : 0; /* for workers that may be added */
 	const bool is_udp = uroce_udp_is(port->port_id);
 	int ret;
 
-	port->open_queues = RTE_MIN(RTE_MAX(port->nb_queues, (uint16_t)(shares ? wanted : 0)), most);
+	port->open_queues = RTE_MIN(port->nb_queues, most);
 	if (port->nb_queues > most && (!shares || most == 0)) {
 		UROCE_LOG(ERR,
 			  "port %u has %u RX and %u TX queues, and %u workers need one each: use fewer workers, or "
@@ -190,11 +202,10 @@ rx_mbufs(const struct uroce_port_queue *q, const struct uroce_port_conf *conf, u
 {
 	const unsigned int others = RTE_MAX(nb_desc - 1u, (unsigned int)(UROCE_RX_MBUFS - UROCE_RX_DESC));
 	const unsigned int ring = ring_mbufs(q->port, nb_desc);
-	const unsigned int share = RTE_MAX(RTE_MIN(q->port->nb_queues, q->port->open_queues), q->id + 1u);
 
 	*mbufs = conf->rx_mbufs;
 	if (*mbufs == 0)
-		*mbufs = ring + others + (conf->go_back_n ? 0 : q->worker->conf.reorder_frames / share);
+		*mbufs = ring + others + (conf->go_back_n ? 0 : q->worker->conf.reorder_frames / q->port->open_queues);
 	if (*mbufs >= ring + 2 * UROCE_BURST)
 		return 0;
 	UROCE_LOG(ERR, "port %u: rx_mbufs %u is less than %u, for %u RX descriptors and two bursts: raise it, or lower "
@@ -222,27 +233,6 @@ rx_queue_setup_again(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int 
 	return false;
 }
 
-/* The workers' lcores may hold all mbufs but those of the ring in their caches. */
-static struct rte_mempool *
-pool_create(const struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs, uint32_t room)
-{
-	return uroce_pool_create_cached("rx", mbufs, room, q->port->numa_node, mbufs - ring_mbufs(q->port, nb_desc),
-					RTE_MAX(q->port->nb_queues, q->port->open_queues));
-}
-
-int
-uroce_ethdev_add_pool(struct uroce_port_queue *q)
-{
-	const uint32_t room = rte_pktmbuf_data_room_size(q->port->queues[0].pool) - RTE_PKTMBUF_HEADROOM;
-	unsigned int mbufs;
-	int ret = rx_mbufs(q, &q->port->conf, q->nb_rx_desc, &mbufs);
-
-	if (ret < 0 || q->pool != NULL)
-		return ret;
-	q->pool = pool_create(q, q->nb_rx_desc, mbufs, room);
-	return q->pool != NULL ? 0 : -errno;
-}
-
 /* Create the queue's pool and set up the queue. Retry with a larger data room if the port refuses the one that the MTU
  * needs. */
 static int
@@ -257,7 +247,9 @@ rx_queue_setup(struct uroce_port_queue *q, uint16_t nb_desc, unsigned int mbufs,
 		if (i > 0 && rooms[i] <= room)
 			continue;
 		q->port->pool_bytes = uroce_pool_bytes(mbufs, RTE_MAX(rooms[i], room));
-		q->pool = pool_create(q, nb_desc, mbufs, RTE_MAX(rooms[i], room));
+		/* the workers' lcores may hold all mbufs but those of the ring in their caches */
+		q->pool = uroce_pool_create_cached("rx", mbufs, RTE_MAX(rooms[i], room), node,
+						   mbufs - ring_mbufs(q->port, nb_desc), q->port->nb_queues);
 		if (q->pool == NULL)
 			return -errno;
 		ret = rte_eth_rx_queue_setup(q->port_id, q->id, nb_desc, (unsigned int)node, NULL,
@@ -275,18 +267,13 @@ static int
 queue_setup(struct uroce_port *port, uint16_t id, const struct uroce_port_conf *conf, uint16_t nb_rx, uint16_t nb_tx,
 	    uint32_t room)
 {
-	struct rte_mempool *pool = port->queues[0].pool; /* of a queue without a worker: no thread receives from it */
 	unsigned int mbufs;
 	int ret;
 
-	if (id >= port->nb_queues) {
-		ret = rte_eth_rx_queue_setup(port->port_id, id, nb_rx, (unsigned int)port->numa_node, NULL, pool);
-	} else {
-		ret = rx_mbufs(&port->queues[id], conf, nb_rx, &mbufs);
-		if (ret < 0)
-			return ret;
-		ret = rx_queue_setup(&port->queues[id], nb_rx, mbufs, room);
-	}
+	ret = rx_mbufs(&port->queues[id], conf, nb_rx, &mbufs);
+	if (ret < 0)
+		return ret;
+	ret = rx_queue_setup(&port->queues[id], nb_rx, mbufs, room);
 	if (ret < 0)
 		return complain(port, "cannot set up an RX queue", ret);
 	ret = rte_eth_tx_queue_setup(port->port_id, id, nb_tx, (unsigned int)port->numa_node, NULL);
@@ -321,7 +308,7 @@ queues_setup(struct uroce_port *port, const struct rte_eth_dev_info *info,
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &nb_rx, &nb_tx);
 	log_adjusted(port, "nb_rx_desc", conf->nb_rx_desc, nb_rx);
 	log_adjusted(port, "nb_tx_desc", conf->nb_tx_desc, nb_tx);
-	for (uint16_t i = 0; i < RTE_MAX(port->nb_queues, port->open_queues); i++) {
+	for (uint16_t i = 0; i < port->nb_queues; i++) {
 		port->queues[i].nb_rx_desc = nb_rx;
 		port->queues[i].nb_tx_desc = nb_tx;
 	}

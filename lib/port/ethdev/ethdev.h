@@ -22,8 +22,9 @@ void uroce_ethdev_pause(struct uroce_port *port);
 int uroce_ethdev_resume(struct uroce_port *port, const struct uroce_port_conf *conf, bool reset);
 /** Stop and release the port, and retire its pools. */
 void uroce_ethdev_stop(struct uroce_port *port);
-/** A started port has one more worker: give its queue mbufs of its own. @return 0 or -errno */
-int uroce_ethdev_add_pool(struct uroce_port_queue *q);
+/** Use only the first n RX and TX queues of the port. The other workers share them: they send to the others' TX queues
+ * under a lock, and receive by hand-over only. While no worker polls. @param n	1 to port->open_queues */
+void uroce_port_use_queues(struct uroce_port *port, unsigned int n);
 /** Set the port's filter: all nodes, all hosts, the solicited-node groups of the addresses, and the QPs' groups. No-op
  * while the port is stopped. Under the port's lock. */
 void uroce_ethdev_listen(const struct uroce_port *port, const struct uroce_addresses *own);

@@ -35,13 +35,13 @@ destroy(struct uroce_memif *memif)
 {
 	if (memif == NULL)
 		return;
-	for (uint16_t i = 0; memif->rx_rings != NULL && memif->tx_rings != NULL && i < memif->nb_queues; i++) {
-		close_wake(memif->rx_rings[i].ring.wake);
-		close_wake(memif->tx_rings[i].ring.wake);
+	for (uint16_t i = 0; memif->rx != NULL && memif->tx != NULL && i < memif->nb_queues; i++) {
+		close_wake(memif->rx[i].ring.wake);
+		close_wake(memif->tx[i].ring.wake);
 	}
 	uroce_memif_regions_drop(&memif->regions);
-	rte_free(memif->rx_rings);
-	rte_free(memif->tx_rings);
+	rte_free(memif->rx);
+	rte_free(memif->tx);
 	rte_free(memif);
 }
 
@@ -81,13 +81,10 @@ ring_init(struct uroce_memif_ring *r, const struct uroce_memif *memif, const str
 static void
 queues_init(struct uroce_memif *memif, uint16_t port_id, bool is_server)
 {
-	for (uint16_t i = 0; i < memif->nb_queues; i++) {
-		memif->rx_rings[i].ring = memif->tx_rings[i].ring = (struct uroce_memif_ring){
+	for (uint16_t i = 0; i < memif->nb_queues; i++)
+		memif->rx[i].ring = memif->tx[i].ring = (struct uroce_memif_ring){
 			.port_id = port_id, .queue = i, .is_server = is_server, .wake = -1,
 		};
-		memif->rx[i] = &memif->rx_rings[i];
-		memif->tx[i] = &memif->tx_rings[i];
-	}
 }
 
 static bool
@@ -98,8 +95,8 @@ rings_init(struct uroce_memif *memif, const struct uroce_memif_offer *offer)
 	bool ok = true;
 
 	for (uint16_t i = 0; ok && i < memif->nb_queues; i++)
-		ok = ring_init(&memif->rx_rings[i].ring, memif, &offer->rings[in][i], offer->wakes[in][i]) &&
-		     ring_init(&memif->tx_rings[i].ring, memif, &offer->rings[out][i], offer->wakes[out][i]);
+		ok = ring_init(&memif->rx[i].ring, memif, &offer->rings[in][i], offer->wakes[in][i]) &&
+		     ring_init(&memif->tx[i].ring, memif, &offer->rings[out][i], offer->wakes[out][i]);
 	return ok;
 }
 
@@ -113,9 +110,9 @@ create(uint16_t port_id, const struct uroce_memif_offer *offer)
 	if (memif == NULL || n == 0 || offer->is_wrong)
 		goto none;
 	memif->nb_queues = n;
-	memif->rx_rings = rte_zmalloc("uroce_memif", n * sizeof(memif->rx_rings[0]), RTE_CACHE_LINE_SIZE);
-	memif->tx_rings = rte_zmalloc("uroce_memif", n * sizeof(memif->tx_rings[0]), RTE_CACHE_LINE_SIZE);
-	if (memif->rx_rings == NULL || memif->tx_rings == NULL)
+	memif->rx = rte_zmalloc("uroce_memif", n * sizeof(memif->rx[0]), RTE_CACHE_LINE_SIZE);
+	memif->tx = rte_zmalloc("uroce_memif", n * sizeof(memif->tx[0]), RTE_CACHE_LINE_SIZE);
+	if (memif->rx == NULL || memif->tx == NULL)
 		goto none;
 	queues_init(memif, port_id, offer->is_server);
 	for (uint16_t i = 0; i < offer->nb_regions; i++)
@@ -155,7 +152,6 @@ apply(const struct entry *e)
 		return;
 	e->port->memif = e->memif;
 	e->port->dev.no_icrc = e->memif != NULL;
-	uroce_port_share_queues(e->port);
 	wakes_change(e->port);
 }
 
@@ -183,16 +179,6 @@ set_port(void *arg)
 }
 
 void
-uroce_memif_swap(struct uroce_port *port, uint16_t a, uint16_t b)
-{
-	struct uroce_memif *memif = port->memif;
-
-	RTE_SWAP(memif->rx[a], memif->rx[b]);
-	RTE_SWAP(memif->tx[a], memif->tx[b]);
-	wakes_change(port);
-}
-
-void
 uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer)
 {
 	struct change c = { .port_id = port_id, .memif = create(port_id, offer) };
@@ -210,7 +196,7 @@ forget_dead(void *arg)
 	for (uint16_t i = 0; i < RTE_DIM(entries); i++) {
 		struct change c = { .port_id = i };
 
-		if (entries[i].memif != NULL && !uroce_memif_is_up(&entries[i].memif->rx_rings[0].ring))
+		if (entries[i].memif != NULL && !uroce_memif_is_up(&entries[i].memif->rx[0].ring))
 			set_memif(&c);
 	}
 }

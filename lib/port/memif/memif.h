@@ -74,10 +74,8 @@ struct uroce_memif_tx {
 struct uroce_memif {
 	struct memif_regions regions;
 	uint16_t nb_queues;
-	struct uroce_memif_rx *rx[UROCE_MEMIF_RINGS]; /* by queue; uroce_memif_swap() swaps two */
-	struct uroce_memif_tx *tx[UROCE_MEMIF_RINGS];
-	struct uroce_memif_rx *rx_rings; /* nb_queues, by ring */
-	struct uroce_memif_tx *tx_rings;
+	struct uroce_memif_rx *rx;
+	struct uroce_memif_tx *tx;
 };
 
 /**
@@ -96,20 +94,6 @@ void uroce_memif_release(struct uroce_memif *memif, uint16_t queue);
 
 /** Send frames: copies and frees them. @return the number of frames, the first ones; the ring had no room for more */
 uint16_t uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n);
-
-/** Does a worker of the peer, which is uroce, receive from the queue's ring? Worker's turn, or all workers are held. */
-bool uroce_memif_is_read(const struct uroce_memif *memif, uint16_t queue);
-
-/** May this end swap rings? Only the client may: two swaps at once would undo each other. Worker's turn, or all workers
- * are held. */
-static inline bool
-uroce_memif_may_swap(const struct uroce_memif *memif)
-{
-	return memif != NULL && !memif->rx_rings[0].ring.is_server;
-}
-
-/** Swap the rings of two queues of the connection. While all workers are held. */
-void uroce_memif_swap(struct uroce_port *port, uint16_t a, uint16_t b);
 
 /** @return the descriptor that becomes readable when the peer wakes the queue's worker; -1: none. Worker's turn */
 int uroce_memif_wake_fd(const struct uroce_memif *memif, uint16_t queue);

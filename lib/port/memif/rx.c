@@ -217,7 +217,7 @@ callbacks_of(const struct uroce_memif_ring *r)
 uint16_t
 uroce_memif_receive(struct uroce_memif *memif, uint16_t queue, struct rte_mempool *pool, struct rte_mbuf **frames)
 {
-	struct uroce_memif_rx *rx = memif->rx[queue];
+	struct uroce_memif_rx *rx = &memif->rx[queue];
 	struct uroce_memif_ring *r = &rx->ring;
 	struct uroce_memif_slot slots[UROCE_BURST];
 	struct rte_eth_rxtx_callback *callbacks;
@@ -227,8 +227,7 @@ uroce_memif_receive(struct uroce_memif *memif, uint16_t queue, struct rte_mempoo
 		return 0;
 	from = r->next;
 	callbacks = callbacks_of(r);
-	set_flags(rx, (rx->is_asleep ? 0 : MEMIF_RING_NO_WAKING) | (callbacks == NULL ? MEMIF_RING_NO_ICRC : 0) |
-			  MEMIF_RING_IS_READ);
+	set_flags(rx, (rx->is_asleep ? 0 : MEMIF_RING_NO_WAKING) | (callbacks == NULL ? MEMIF_RING_NO_ICRC : 0));
 	n = uroce_memif_available(r, 0);
 	if (n != 0)
 		n = (uint16_t)read_slots(r, slots, RTE_MIN(n, (uint16_t)UROCE_BURST));
@@ -245,7 +244,7 @@ uroce_memif_receive(struct uroce_memif *memif, uint16_t queue, struct rte_mempoo
 void
 uroce_memif_release(struct uroce_memif *memif, uint16_t queue)
 {
-	struct uroce_memif_ring *r = &memif->rx[queue]->ring;
+	struct uroce_memif_ring *r = &memif->rx[queue].ring;
 
 	if (queue < memif->nb_queues && r->is_started)
 		uroce_memif_publish(r, credit(r));
@@ -254,14 +253,14 @@ uroce_memif_release(struct uroce_memif *memif, uint16_t queue)
 int
 uroce_memif_wake_fd(const struct uroce_memif *memif, uint16_t queue)
 {
-	return queue < memif->nb_queues ? memif->rx[queue]->ring.wake : -1;
+	return queue < memif->nb_queues ? memif->rx[queue].ring.wake : -1;
 }
 
 /* The caller receives once more behind a fence, which pairs with that of the peer's uroce_memif_send(). */
 void
 uroce_memif_wake_enable(struct uroce_memif *memif, uint16_t queue, bool on)
 {
-	struct uroce_memif_rx *rx = memif->rx[queue];
+	struct uroce_memif_rx *rx = &memif->rx[queue];
 
 	if (queue >= memif->nb_queues || !rx->ring.is_started)
 		return;
@@ -272,7 +271,7 @@ uroce_memif_wake_enable(struct uroce_memif *memif, uint16_t queue, bool on)
 bool
 uroce_memif_wake_is_sure(const struct uroce_memif *memif, uint16_t queue)
 {
-	const struct uroce_memif_ring *r = &memif->tx[queue]->ring;
+	const struct uroce_memif_ring *r = &memif->tx[queue].ring;
 
 	return queue < memif->nb_queues && r->is_started &&
 	       (__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_NO_ICRC) != 0;

@@ -103,18 +103,10 @@ wake(const struct uroce_memif_ring *r)
 		uroce_memif_wake_peer(r->wake);
 }
 
-bool
-uroce_memif_is_read(const struct uroce_memif *memif, uint16_t queue)
-{
-	const struct uroce_memif_ring *r = &memif->tx[queue]->ring;
-
-	return queue < memif->nb_queues && (__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_IS_READ) != 0;
-}
-
 uint16_t
 uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n)
 {
-	struct uroce_memif_ring *r = &memif->tx[queue]->ring;
+	struct uroce_memif_ring *r = &memif->tx[queue].ring;
 	uint16_t vacant, used, done;
 	bool needs_icrc;
 

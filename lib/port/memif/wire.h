@@ -104,7 +104,6 @@ struct memif_desc {
 
 #define MEMIF_RING_NO_WAKING 1 /* memif_ring.flags: the reader polls */
 #define MEMIF_RING_NO_ICRC 2   /* uroce's own: the reader accepts MEMIF_DESC_NO_ICRC */
-#define MEMIF_RING_IS_READ 4   /* uroce's own: a worker receives from the ring */
 
 /* Client to server: the client fills at head, the server frees at tail. Server to client: the client frees at head,
  * the server fills at tail. Both count freely; modulo the number of slots they are indexes. */

@@ -225,7 +225,6 @@ batch_item(struct uroce_worker *w, struct batch *b, const struct uroce_inbox_ite
 	if (item->packet.info != NULL) {
 		/* another worker has parsed the packet and checked its ICRC */
 		__atomic_store_n(&w->feeder, q->port->queues[item->queue].worker, __ATOMIC_RELAXED);
-		uroce_port_note_fed(q, (uint16_t)item->queue);
 		b->packets[b->count++] = item->packet;
 		batch_take(w, q, b, i, UROCE_OK);
 		return;

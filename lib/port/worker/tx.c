@@ -54,8 +54,6 @@ tx_take(struct uroce_port_queue *q)
 {
 	if (likely(q->tx_lock == NULL))
 		return q->id;
-	if (q->tx_id != q->id && q->port->memif != NULL && uroce_memif_is_read(q->port->memif, q->id))
-		uroce_port_follow_peer(q->port);
 	return rte_spinlock_trylock(q->tx_lock) ? q->tx_id : -EBUSY;
 }
 

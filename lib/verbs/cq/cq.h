@@ -40,7 +40,6 @@ struct uroce_cq_place {
 	struct uroce_engine *wanted;	/* atomic: of the thread that polls the CQ; NULL: unknown */
 	uint64_t thread;	/* atomic: that has polled the CQ last and found nothing; 0: none */
 	uint32_t polls;		/* atomic: consecutive empty polls by this thread */
-	uint64_t since_ns;	/* atomic: time of this thread's first empty poll */
 };
 
 /* Event moderation (cq_moderation.c). */

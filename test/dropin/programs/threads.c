@@ -6,7 +6,6 @@
  * does meanwhile.
  */
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,11 +25,10 @@ enum mode {
 	ASLEEP,		/* the server's threads call nothing, while the client reads and writes its memory */
 	EXIT,		/* both processes exit while their threads poll */
 	FORK,		/* the client forks while its threads poll */
-	GROW,		/* both processes exit once each of their threads has a worker */
 	MODES
 };
 
-static const char *const modes[MODES] = { "poll", "events", "asleep", "exit", "fork", "grow" };
+static const char *const modes[MODES] = { "poll", "events", "asleep", "exit", "fork" };
 
 static struct end ends[THREADS];
 static struct address own[THREADS], others[THREADS];
@@ -118,7 +116,7 @@ access_memory(unsigned int thread, unsigned int message)
 static void
 run(unsigned int thread)
 {
-	for (unsigned int i = 0; mode == EXIT || mode == GROW || i < MESSAGES; i++) {
+	for (unsigned int i = 0; mode == EXIT || i < MESSAGES; i++) {
 		if (mode != ASLEEP)
 			exchange(thread, i);
 		else if (!is_server && i < SLEEPS)
@@ -167,30 +165,6 @@ fork_often(void)
 	}
 }
 
-/* @return the library's threads, one for each worker */
-static int
-workers(void)
-{
-	char path[300], name[32] = "";
-	struct dirent *task;
-	DIR *tasks = opendir("/proc/self/task");
-	int n = 0;
-
-	NEED(tasks != NULL);
-	while ((task = readdir(tasks)) != NULL) {
-		FILE *f;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
-		f = fopen(path, "r");
-		if (f == NULL)
-			continue;
-		n += fgets(name, sizeof(name), f) != NULL && strcmp(name, "uroce-progress\n") == 0;
-		fclose(f);
-	}
-	closedir(tasks);
-	return n;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -215,11 +189,9 @@ main(int argc, char **argv)
 	pthread_barrier_wait(&barrier);
 	if (mode == FORK && !is_server)
 		fork_often();
-	while (mode == GROW && workers() < THREADS)
-		usleep(10000);
-	if (mode == EXIT || mode == GROW) {
+	if (mode == EXIT) {
 		usleep(200000);
-		printf("exits with %d workers\n", workers());
+		printf("exits\n");
 		swap(fd, &done, &done, 1);
 		return 0;
 	}
