@@ -271,9 +271,9 @@ test_no_data(void **state)
 		assert_int_equal(h.data[i], 0);
 }
 
-/* Send an asynchronous event request, and wait until the target holds it. */
+/* Send an asynchronous event request. After a change, the target answers it at once. */
 static void
-request_event(void)
+send_event_request(void)
 {
 	const struct nvme_command event = { .opcode = NVME_ADMIN_ASYNC_EVENT, .flags = NVME_PSDT_SGL, .cid = 999 };
 	struct nvme_command features = { .opcode = NVME_ADMIN_SET_FEATURES, .sgl.keyed.type = NVME_SGL_KEYED };
@@ -285,6 +285,13 @@ request_event(void)
 	assert_int_equal(host_status(host_run(&admin, &features, 0)), NVME_SUCCESS);
 	admin.memory->command = event;
 	assert_int_equal(uroce_post_send(admin.id->qp, &wr, &bad), 0);
+}
+
+/* Before a change: wait until the target has the request. */
+static void
+request_event(void)
+{
+	send_event_request();
 	while (LIST_FIRST(&h.target->subsystem.controllers)->nb_events == 0)
 		host_poll(&h);
 }
@@ -323,7 +330,7 @@ test_resize(void **state)
 	/* the file is shorter than the host believes: a media error, not a crash */
 	assert_int_equal(rw(NVME_IO_READ, 1, BLOCKS, 1, BLOCK), NVME_READ_ERROR);
 	assert_int_equal(uroce_nvmf_subsystem_resize(s), 1);
-	request_event();
+	send_event_request();
 	expect_event(1);
 }
 
@@ -385,7 +392,7 @@ test_remove(void **state)
 	assert_true(fd >= 0 && ftruncate(fd, BLOCKS * BLOCK) == 0);
 	snprintf(command, sizeof(command), "/uroce/nvmf/add,%s", second);
 	telemetry_expect(command, "\"nsid\":4");
-	request_event();
+	send_event_request();
 	expect_event(4);
 
 	request_event();
@@ -416,7 +423,7 @@ test_remove(void **state)
 	telemetry_expect("/uroce/nvmf/info", "\"namespaces\":3");
 	telemetry_expect("/uroce/nvmf/add,ram:1M", "\"nsid\":5");
 	telemetry_expect("/uroce/nvmf/remove,5", "\"removed\":5");
-	request_event();
+	send_event_request();
 	expect_event(5);
 	close(fd);
 	unlink(second);
