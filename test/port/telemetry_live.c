@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * Telemetry of working and of failed QPs: its numbers match the run. Two QPs of one device communicate by loopback; the
- * test polls.
+ * test polls. The clock stands still between polls, so that no timer fires because the test is delayed.
  */
 
 #include <setjmp.h>
@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "cmocka_compat.h"
 #include "groups.h"
 #include "harness/qp.h"
@@ -27,7 +27,8 @@
 #define MTU      1024
 #define PACKETS  ((BYTES + MTU - 1) / MTU)
 #define FIRST    0xfffff0 /* PSN */
-#define SPINS    1000000u
+#define SPINS    10000u
+#define POLL_NS  1000u /* time that passes before each poll */
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
@@ -72,6 +73,7 @@ pair_open(struct pair *p)
 	};
 
 	tap_open(&p->t, 0, cidrs);
+	test_clock_stop();
 	p->pd = uroce_alloc_pd(p->t.context);
 	p->cq = uroce_create_cq(p->t.context, 64, NULL, NULL, 0);
 	p->mr = uroce_reg_mr(p->pd, p->buffer, sizeof(p->buffer),
@@ -96,6 +98,7 @@ pair_close(struct pair *p)
 	assert_int_equal(uroce_destroy_cq(p->cq), 0);
 	assert_int_equal(uroce_dereg_mr(p->mr), 0);
 	assert_int_equal(uroce_dealloc_pd(p->pd), 0);
+	test_clock_go();
 	tap_close(&p->t);
 }
 
@@ -126,6 +129,13 @@ post_recv(struct pair *p)
 }
 
 static void
+poll_worker(struct pair *p)
+{
+	test_clock_advance(POLL_NS);
+	test_poll(&p->t.worker, 1, 1);
+}
+
+static void
 expect_wc(struct pair *p, enum ibv_wc_status status)
 {
 	struct ibv_wc wc;
@@ -135,7 +145,7 @@ expect_wc(struct pair *p, enum ibv_wc_status status)
 			assert_int_equal(wc.status, status);
 			return;
 		}
-		uroce_worker_poll(p->t.worker);
+		poll_worker(p);
 	}
 	fail_msg("no completion");
 }
@@ -229,7 +239,7 @@ test_waiting(void **state)
 	ask_qp(&p, 0);
 	assert_int_equal(telemetry_number("send_queue"), 1);
 	assert_int_equal(telemetry_number("outstanding"), 0);
-	uroce_worker_poll(p.t.worker);
+	poll_worker(&p);
 	ask_qp(&p, 0);
 	assert_int_equal(telemetry_number("send_queue"), 1);
 	assert_int_equal(telemetry_number("outstanding"), 1);
@@ -283,12 +293,11 @@ test_silence(void **state)
 	for (unsigned int i = 0; i < SPINS; i++) {
 		struct ibv_wc wc;
 
-		uroce_worker_poll(p.t.worker);
+		poll_worker(&p);
 		if (uroce_poll_cq(p.cq, 1, &wc) == 1) {
 			assert_int_equal(wc.status, IBV_WC_RETRY_EXC_ERR);
 			break;
 		}
-		usleep(100);
 	}
 	ask_qp(&p, 0);
 	assert_int_equal(telemetry_number("timeouts"), 2);
