@@ -6,6 +6,7 @@
  * uroce_packet_build(). On the engine's thread.
  */
 
+#include <stdalign.h>
 #include <string.h>
 
 #include <rte_mempool.h>
@@ -39,7 +40,7 @@ struct run {
 	bool no_icrc;		/* the port does without, or computes it */
 	bool leaves;		/* the frames leave by the device's port, to a known MAC address */
 	bool changes;		/* the payload's memory may change meanwhile */
-	uint8_t head[HEAD_BYTES];
+	alignas(uint16_t) uint8_t head[HEAD_BYTES];	/* DPDK 24.11 and later align their IP headers so */
 };
 
 static void
