@@ -249,7 +249,7 @@ class Test:
     def lacking(self):
         changed, guest = self.program.changed, self.ends[1]
         if changed is not None and guest.linux is not None and guest.linux >= changed:
-            return "the guest's %s needs TCP between the ends, and Debian 12's has none" % self.program.name
+            return "the guest's %s needs TCP between the ends, which have none" % self.program.name
         return None
 
     def gives_up(self):
