@@ -122,6 +122,15 @@ test_speed(void **state)
 #endif
 
 #if UROCE_RDMA_CORE >= 64
+const char *__asan_default_options(void);
+
+/* Without this option, AddressSanitizer ends a program that asks for too much memory. */
+const char *
+__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
 static int
 buffered(void)
 {
