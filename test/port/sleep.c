@@ -80,6 +80,7 @@ teardown(void **state)
 	struct fixture *f = *state;
 	struct rte_mbuf *m;
 
+	test_clock_go();
 	if (uroce_destroy_qp(f->qp) != 0 || uroce_destroy_cq(f->cq) != 0 || uroce_dealloc_pd(f->pd) != 0 ||
 	    uroce_close_device(f->context) != 0)
 		return -1;
