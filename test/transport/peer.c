@@ -358,7 +358,6 @@ packet_of(const struct peer *p, struct rte_mbuf *m, struct peer_packet *out)
 	get_ext(&pkt, out);
 	assert_int_equal(pkt.bth->ack & UROCE_BTH_RESV7_MASK,
 			 has_mark(out->opcode, out->syndrome) && !p->dev.go_back_n ? UROCE_BTH_MARK : 0);
-	out->payload = out->bytes;
 	out->payload_bytes = pkt.payload_bytes;
 	assert_true(pkt.payload_bytes <= sizeof(out->bytes));
 	uroce_packet_copy(&pkt, 0, out->bytes, pkt.payload_bytes);

@@ -86,7 +86,7 @@ struct peer_packet {
 	uint32_t qkey;			/* DETH; in, 0: PEER_QKEY */
 	uint32_t src_qpn;		/* in, 0: PEER_QPN */
 	uint16_t udp_src_port;		/* out */
-	const uint8_t *payload;		/* NULL: payload_bytes of zeros */
+	const uint8_t *payload;		/* in; NULL: payload_bytes of zeros */
 	uint32_t payload_bytes;
 	uint16_t pkey;			/* 0: the default */
 	uint8_t last_ip_byte;		/* of the source address; 0: the peer's */

@@ -325,7 +325,7 @@ sends_complete_when_they_have_left(void **state)
 	peer_expect_no_wc(p.send_cq);
 	out = peer_expect(&p, UC(SEND_LAST_IMM), PEER_SQ_PSN + 2);
 	assert_int_equal(out.payload_bytes, 2);
-	assert_memory_equal(out.payload, pattern + 2048, 2);
+	assert_memory_equal(out.bytes, pattern + 2048, 2);
 	assert_int_equal(out.imm, 0x11223344);
 	assert_true(out.solicited);
 	assert_false(out.ack_req);

@@ -239,7 +239,7 @@ sends_are_datagrams(void **state)
 	assert_int_equal(out.qkey, PEER_QKEY);
 	assert_int_equal(out.src_qpn, p.qp->qp_num);
 	assert_int_equal(out.payload_bytes, 1024);
-	assert_memory_equal(out.payload, pattern, 1024);
+	assert_memory_equal(out.bytes, pattern, 1024);
 	assert_false(out.ack_req || out.solicited);
 	/* without a flow label, the port is that of a connection of the two QPs */
 	assert_int_equal(out.udp_src_port, uroce_udp_src_port(0, PEER_QPN));
@@ -248,7 +248,7 @@ sends_are_datagrams(void **state)
 	out = peer_expect(&p, UROCE_UD_SEND_ONLY_IMM, PEER_SQ_PSN + 1);
 	assert_int_equal(out.imm, 0x11223344);
 	assert_int_equal(out.payload_bytes, 3);
-	assert_memory_equal(out.payload, pattern + 1, 3);
+	assert_memory_equal(out.bytes, pattern + 1, 3);
 	assert_true(out.solicited);
 	peer_expect_wc(p.send_cq, IBV_WC_SUCCESS, 2);
 	peer_expect_nothing(&p);

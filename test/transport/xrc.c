@@ -269,7 +269,7 @@ every_packet_of_a_message_has_one(void **state)
 
 		assert_int_equal(out.srqn, SRQN + i / 3);
 		assert_int_equal(out.payload_bytes, i % 3 == 2 ? MTU - 4 : MTU);
-		assert_memory_equal(out.payload, x.p.buffer + i % 3 * MTU, out.payload_bytes);
+		assert_memory_equal(out.bytes, x.p.buffer + i % 3 * MTU, out.payload_bytes);
 		if (i == 3)
 			assert_int_equal(out.dma_len, 3 * MTU - 4);
 	}
@@ -427,7 +427,7 @@ writes_reads_and_atomics_reach_the_srqs_domain(void **state)
 	assert_int_equal(out.syndrome, UNLIMITED);
 	assert_int_equal(out.msn, 3);
 	assert_int_equal(out.payload_bytes, 64);
-	assert_memory_equal(out.payload, pattern + 12, 64);
+	assert_memory_equal(out.bytes, pattern + 12, 64);
 	assert_int_equal(peer_in(&x.p, &atomic), UROCE_OK);
 	out = peer_expect(&x.p, XRC(ATOMIC_ACKNOWLEDGE), PEER_RQ_PSN + 3);
 	assert_memory_equal(&out.original, pattern + 12, 8);
