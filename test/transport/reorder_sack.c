@@ -125,7 +125,7 @@ expect_sack(struct peer *p, uint32_t psn, uint32_t msn, uint32_t asked, unsigned
 	assert_int_equal(out.syndrome, PEER_UNLIMITED);
 	assert_int_equal(out.msn, msn);
 	assert_int_equal(out.payload_bytes, UROCE_SACK_BYTES(runs));
-	assert_memory_equal(out.payload, bytes, out.payload_bytes);
+	assert_memory_equal(out.bytes, bytes, out.payload_bytes);
 }
 
 #define EXPECT_SACK(p, psn, msn, asked, ...) \
