@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright 2026 The uroce authors
 """Extension of Sphinx: mends the files of Debian's furo, which come in parts. The script is a module that imports another,
-and browsers refuse modules on pages from file://; the style sheet imports one by an absolute URL, and lacks the rules that
-follow the system's preference for dark. Upstream's files are in one piece and stay as they are."""
+and browsers refuse modules on pages from file://. The style sheet imports one by a URL that leads nowhere, and lacks the
+rules that follow the system's preference for dark. Upstream's files are in one piece and stay as they are."""
 
 import pathlib
 import re
 
 IMPORT_SCRIPT = re.compile(r'^import (?:\* as )?Gumshoe from "\./gumshoe-patched\.js";\n')
-IMPORT_STYLE = re.compile(r'^@import url\(/javascript/normalize\.css/normalize\.css\);\n')
+IMPORT_STYLE = re.compile(r'^@import (url\(/javascript/normalize\.css/normalize\.css\)|"~normalize\.css");\n')
 DARK = re.compile(r'\n  body\[data-theme="dark"\] \{([^}]*)\}')
 NORMALIZE = pathlib.Path('/usr/share/javascript/normalize.css/normalize.css')
 
