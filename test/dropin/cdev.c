@@ -189,7 +189,7 @@ test_cancelled_in_between(void **state)
 
 struct taker {
 	int fd;
-	pid_t tid;		/* 0: no event taken yet; atomic, partner: wait_asleep() */
+	pid_t tid;		/* 0: no event taken yet; atomic, partner: test_closed_in_between() */
 	bool closed;		/* atomic, partner: test_closed_in_between() */
 	ssize_t written;	/* of the second command, with errno */
 	int error;
@@ -232,21 +232,29 @@ write_event(int fd)
 	assert_int_equal(victim_write(fd, &event, sizeof(event)), sizeof(event));
 }
 
-/* Wait until the thread sleeps in the kernel. */
-static void
-wait_asleep(pthread_t thread, pid_t tid)
+static int
+open_stat(pid_t tid)
 {
-	char path[64], state = 0;
-	FILE *stat;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	return open(path, O_RDONLY);
+}
+
+/* Wait until the thread sleeps in the kernel. Opens no file: it could get the descriptor that the thread expects closed.
+ * @param stat	of the thread, by open_stat() */
+static void
+wait_asleep(pthread_t thread, int stat)
+{
+	char line[256], state = 0;
+	ssize_t length;
+
 	while (state != 'S') {
 		assert_int_equal(pthread_tryjoin_np(thread, NULL), EBUSY);
-		stat = fopen(path, "r");
-		if (stat == NULL || fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+		length = pread(stat, line, sizeof(line) - 1, 0);
+		line[length > 0 ? length : 0] = '\0';
+		if (sscanf(line, "%*d (%*[^)]) %c", &state) != 1)
 			state = 0;
-		if (stat != NULL)
-			fclose(stat);
 		sched_yield();
 	}
 }
@@ -259,20 +267,24 @@ test_closed_in_between(void **state)
 	struct taker t = { .fd = victim_open(DEVICE, O_RDWR, 0) };
 	pthread_t thread;
 	pid_t tid;
+	int stat;
 
 	assert_true(t.fd >= 0);
 	write_event(t.fd);
 	assert_int_equal(pthread_create(&thread, NULL, take_two, &t), 0);
 	while ((tid = __atomic_load_n(&t.tid, __ATOMIC_ACQUIRE)) == 0)
 		sched_yield();
+	stat = open_stat(tid);
+	assert_true(stat >= 0);
 	assert_int_equal(victim_close(t.fd), 0);
 	__atomic_store_n(&t.closed, true, __ATOMIC_RELEASE);
-	wait_asleep(thread, tid);
+	wait_asleep(thread, stat);
 	assert_int_equal(sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = interrupt }, NULL), 0);
 	assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(t.written, -1);
 	assert_int_equal(t.error, EINTR);
+	close(stat);
 	assert_int_equal(world.started, 0);
 }
 
