@@ -27,6 +27,7 @@
 #include "cma_world.h"
 #include "eal.h"
 #include "plt_hook.h"
+#include "tasks.h"
 #include "ucma/ucma.h"
 #include "ucma/ucma_abi.h"
 
@@ -232,29 +233,15 @@ write_event(int fd)
 	assert_int_equal(victim_write(fd, &event, sizeof(event)), sizeof(event));
 }
 
-static int
-open_stat(pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	return open(path, O_RDONLY);
-}
-
-/* Wait until the thread sleeps in the kernel. Opens no file: it could get the descriptor that the thread expects closed.
- * @param stat	of the thread, by open_stat() */
+/* Wait until the thread sleeps in the kernel. */
 static void
-wait_asleep(pthread_t thread, int stat)
+wait_asleep(pthread_t thread, pid_t tid)
 {
-	char line[256], state = 0;
-	ssize_t length;
+	char state[TEST_TASK_LINE] = "";
 
-	while (state != 'S') {
+	while (state[0] != 'S') {
 		assert_int_equal(pthread_tryjoin_np(thread, NULL), EBUSY);
-		length = pread(stat, line, sizeof(line) - 1, 0);
-		line[length > 0 ? length : 0] = '\0';
-		if (sscanf(line, "%*d (%*[^)]) %c", &state) != 1)
-			state = 0;
+		assert_int_equal(test_task_status(tid, "State:\t", state), 0);
 		sched_yield();
 	}
 }
@@ -264,27 +251,25 @@ wait_asleep(pthread_t thread, int stat)
 static void
 test_closed_in_between(void **state)
 {
+	const int lower = dup(STDERR_FILENO);	/* the file that wait_asleep() reads gets it, not the device's */
 	struct taker t = { .fd = victim_open(DEVICE, O_RDWR, 0) };
 	pthread_t thread;
 	pid_t tid;
-	int stat;
 
-	assert_true(t.fd >= 0);
+	assert_true(lower >= 0 && t.fd > lower);
 	write_event(t.fd);
 	assert_int_equal(pthread_create(&thread, NULL, take_two, &t), 0);
 	while ((tid = __atomic_load_n(&t.tid, __ATOMIC_ACQUIRE)) == 0)
 		sched_yield();
-	stat = open_stat(tid);
-	assert_true(stat >= 0);
+	close(lower);
 	assert_int_equal(victim_close(t.fd), 0);
 	__atomic_store_n(&t.closed, true, __ATOMIC_RELEASE);
-	wait_asleep(thread, stat);
+	wait_asleep(thread, tid);
 	assert_int_equal(sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = interrupt }, NULL), 0);
 	assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(t.written, -1);
 	assert_int_equal(t.error, EINTR);
-	close(stat);
 	assert_int_equal(world.started, 0);
 }
 
