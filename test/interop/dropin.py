@@ -28,6 +28,8 @@ LISTEN_S = 300
 ATTEMPTS = 5
 GIVES_UP = 'transport retry count'      # the words of both libibverbs
 LISTENS = 'listens on port'
+DATAGRAMS = 10          # that mckey sends
+LOSES_LINUX = (6, 12)   # from here on Soft-RoCE may send only the first, since mckey destroys its QP at once
 TIMEOUT = 19            # timeout of perftest's QPs, 2.1 s: the guest is slow
 PERF_N = 20             # perftest's iterations
 TCP_PORT = 18515        # of the pingpongs and of perftest
@@ -67,8 +69,8 @@ def address_of_the_kernel(interface):
 
 class Program:
     """A program of another project, with its command lines as a server and as a client. {server} is the server's
-    address for the RDMA CM, {tcp} its address for TCP, {own} the program's own address for the RDMA CM, and {gid} the
-    index of the latter's GID."""
+    address for the RDMA CM, {tcp} its address for TCP, {own} the program's own address for the RDMA CM, {gid} the index
+    of the latter's GID, and {count} the number of datagrams."""
 
     def __init__(self, name, server, client, family=4, tcp=False, stays=False, again=False, joins=False, hasty=False,
                  changed=None):
@@ -92,7 +94,9 @@ class Ends(Pair):
         tcp = address(KERNEL if server is self.uroce else server.number, 4)
         # uroce's table begins with the link-local GID of its MAC; the kernel's has any order
         index = {4: 1, 6: 2}[self.family] if end is self.uroce else gid_index(end, self.family)
-        return text.format(server=self.address(server), own=self.address(end), tcp=tcp, gid=index)
+        loses = server is self.uroce and self.guest.linux >= LOSES_LINUX
+        return text.format(server=self.address(server), own=self.address(end), tcp=tcp, gid=index,
+                           count=1 if loses else DATAGRAMS)
 
     def environment(self):
         """The variables that uroce-run sets, and a log level that shows when a program listens."""
@@ -225,8 +229,8 @@ def programs():
     yield Program('rping ipv6', 'rping -s -a {own} -V -C 20', 'rping -c -a {server} -V -C 20', 6)
     yield Program('ucmatose', 'ucmatose -b {own} -c 3', 'ucmatose -s {server} -b {own} -c 3')
     yield Program('udaddy', 'udaddy -b {own}', 'udaddy -s {server} -b {own}')
-    # one message: the sender destroys its QP without a wait, and Soft-RoCE from Linux 6.12 on may then send no others
-    yield Program('mckey', 'mckey -C 1 -m 239.1.2.3 -b {own}', 'mckey -C 1 -m 239.1.2.3 -b {own} -s', joins=True)
+    yield Program('mckey', 'mckey -C {count} -m 239.1.2.3 -b {own}', 'mckey -C {count} -m 239.1.2.3 -b {own} -s',
+                  joins=True)
     yield Program('rdma_server', 'rdma_server', 'rdma_client -s {server}')
     yield Program('cmtime', 'cmtime -b {own} -c 10', 'cmtime -s {server} -c 10', stays=True, changed=(6, 12))
     yield Program('rstream', 'rstream -S 4096 -C 20 -T v', 'rstream -s {server} -S 4096 -C 20 -T v')
