@@ -50,6 +50,16 @@ poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t
 	return uroce_worker_poll_any_thread(w);
 }
 
+/* Poll one of the other workers, if no thread has polled it for a while. A worker that the application has never polled
+ * for a CQ is left to its progress thread, which would wake as often as the worker is polled. */
+static unsigned int
+help(const struct uroce_port *port, const struct uroce_worker *own)
+{
+	struct uroce_worker *w = uroce_port_worker(port, ++helped % uroce_port_queues(port));
+
+	return __atomic_load_n(&w->user, __ATOMIC_RELAXED) != 0 ? poll_for_others(own, w, UROCE_HELP_NS) : 0;
+}
+
 /* Poll the worker w. If that finds nothing, check the worker that hands frames over to it, and one of the others, a
  * different one each time. Their threads write the time of each round, so reading it costs both threads a cache miss:
  * check in some of the rounds only. */
@@ -68,7 +78,7 @@ poll_one(const struct uroce_port *port, struct uroce_worker *w)
 	if (feeder != NULL && rounds % UROCE_FEEDER_ROUNDS == 0 && uroce_port_has_worker(port, feeder))
 		n = poll_for_others(w, feeder, UROCE_FEEDER_NS);
 	if (rounds % UROCE_HELP_ROUNDS == 0)
-		n += poll_for_others(w, uroce_port_worker(port, ++helped % uroce_port_queues(port)), UROCE_HELP_NS);
+		n += help(port, w);
 	return n;
 }
 
