@@ -320,6 +320,7 @@
 #define UROCE_VERBS_IDLE_SLEEP_NS 8000000ull	/* longest sleep after UROCE_VERBS_IDLE_NS without a frame */
 #define UROCE_VERBS_NAP_NS 50000ull	/* a post does not end a sleep this short */
 #define UROCE_VERBS_POLLED_NS 20000ull	/* a round this recent shows that the application is polling */
+#define UROCE_VERBS_YIELDED_NS 1000000ull	/* longest wait for a thread that has yielded its CPU in a poll */
 #define UROCE_VERBS_GAP_INTERVAL_NS 2000000ull	/* interval in which the application's polls are counted */
 #define UROCE_VERBS_GAP_POLLS 8		/* fewer polls in such an interval are not steady */
 #define UROCE_VERBS_GAP_FACTOR 4	/* the longest gap between steady polls, in average gaps */

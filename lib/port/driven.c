@@ -90,8 +90,12 @@ rest(struct uroce_worker *w, uint64_t now_ns)
 {
 	if (now_ns - __atomic_load_n(&w->moved_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS &&
 	    now_ns - __atomic_load_n(&w->shared_ns, __ATOMIC_RELAXED) > UROCE_POLL_SHARED_NS &&
-	    rte_lcore_id() == LCORE_ID_ANY)
+	    rte_lcore_id() == LCORE_ID_ANY) {
+		/* the thread that drives the worker need not step in */
+		__atomic_store_n(&w->yields, true, __ATOMIC_RELAXED);
 		sched_yield();
+		__atomic_store_n(&w->yields, false, __ATOMIC_RELAXED);
+	}
 }
 
 /* Note whether another thread has polled the worker since this one did. */

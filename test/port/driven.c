@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
@@ -135,6 +138,53 @@ test_polls_the_worker_of_the_cq(void **state)
 	poll_empty(f->cqs[2]);
 	assert_true(rounds(f, 1) >= 1 && rounds(f, 2) >= 1);
 	assert_int_equal(uroce_destroy_qp(other), 0);
+	assert_int_equal(uroce_destroy_qp(qp), 0);
+}
+
+/* Whether the worker's thread knew of each yield of the thread that polls it. */
+static struct {
+	struct uroce_worker *of;
+	unsigned int known, unknown;
+} yields;
+
+/* In place of the C library's, for the whole program. */
+int
+sched_yield(void)
+{
+	if (yields.of != NULL && uroce_driven_last() == yields.of) {
+		if (__atomic_load_n(&yields.of->yields, __ATOMIC_RELAXED))
+			yields.known++;
+		else
+			yields.unknown++;
+	}
+	return (int)syscall(SYS_sched_yield);
+}
+
+/* A thread that EAL does not know: others do not yield. */
+static void *
+poll_until_yield(void *cq)
+{
+	struct ibv_wc wc;
+
+	while (yields.known + yields.unknown == 0)
+		uroce_poll_cq(cq, 1, &wc);
+	return NULL;
+}
+
+static void
+test_announces_a_yield(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_qp *qp = qp_create(f, f->cqs[1], f->cqs[1]);
+	pthread_t thread;
+
+	yields.of = f->workers[1];
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_yield, f->cqs[1]), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	yields.of = NULL;
+	assert_int_equal(yields.known, 1);
+	assert_int_equal(yields.unknown, 0);
+	assert_false(f->workers[1]->yields); /* it polls on */
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
@@ -444,6 +494,7 @@ UROCE_TESTS(port_driven)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_polls_the_worker_of_the_cq, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_announces_a_yield, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_helps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_have_workers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vectors, setup, teardown),

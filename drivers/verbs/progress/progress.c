@@ -92,7 +92,7 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 {
 	const struct seen last = *seen;
 	const uint64_t now_ns = uroce_clock_ns();
-	bool is_recent, is_steady;
+	bool is_recent, is_steady, yields;
 
 	see(worker, seen);
 	seen->is_attended = seen->visits != last.visits ||
@@ -103,7 +103,9 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 	is_steady = uroce_polling_is_steady(&seen->polling, seen->rounds > last.rounds ? seen->rounds - last.rounds : 0,
 					    seen->round_ns, now_ns);
 	is_recent = now_ns < seen->round_ns + UROCE_VERBS_POLLED_NS || rte_ticketlock_is_locked(&worker->turn);
-	return is_steady || seen->is_attended || (seen->round_ns != last.round_ns && is_recent);
+	/* It polls on as soon as it has a CPU, and this thread may be on the one that is free. */
+	yields = __atomic_load_n(&worker->yields, __ATOMIC_RELAXED) && now_ns < seen->round_ns + UROCE_VERBS_YIELDED_NS;
+	return is_steady || yields || seen->is_attended || (seen->round_ns != last.round_ns && is_recent);
 }
 
 static enum uroce_sleep
