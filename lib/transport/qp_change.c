@@ -100,13 +100,11 @@ apply(struct uroce_engine *e, struct uroce_qp *qp, unsigned int effect)
 }
 
 /* Either the flush sees a WQE that is being posted, or the posting thread sees the new state and rings the doorbell:
- * pairs with the fence or light barrier in uroce_post_recv(). */
+ * pairs with the light barrier in uroce_post_recv(). Posts are many, so they do not pay for it. */
 static void
 fence(const struct uroce_qp *qp)
 {
-	if (!qp->rq.single_threaded)
-		rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
-	else if (qp->state == IBV_QPS_ERR)
+	if (qp->state == IBV_QPS_ERR)
 		uroce_rcu_barrier_heavy();
 }
 

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include <rte_atomic.h>
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
@@ -79,12 +78,9 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	ret = post_list(rq, wr, bad_wr);
 	uroce_wq_unlock(rq);
 	/* R41: either the worker that moves the QP to ERR sees the new entries and flushes them, or this thread sees
-	 * ERR and makes it flush again. Pairs with fence() in qp_change.c, between the engine's write of the state
-	 * and its read of tail. */
-	if (rq->single_threaded)
-		uroce_rcu_barrier_light();
-	else
-		rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
+	 * ERR and makes it flush again. Pairs with the heavy barrier in qp_change.c, between the engine's write of the
+	 * state and its read of tail. */
+	uroce_rcu_barrier_light();
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
 		qp->dev->ops.worker->doorbell(qp);
 	return ret;

@@ -113,11 +113,12 @@ uroce_wq_lock(struct uroce_wq *wq)
 		rte_spinlock_lock(&wq->lock);
 }
 
+/* x86's rte_spinlock_unlock() is an atomic exchange, which costs as much as taking the lock. */
 static inline void
 uroce_wq_unlock(struct uroce_wq *wq)
 {
-	if (!wq->single_threaded)
-		rte_spinlock_unlock(&wq->lock);
+	if (!wq->single_threaded) /* pairs with rte_spinlock_lock() */
+		__atomic_store_n(&wq->lock.locked, 0, __ATOMIC_RELEASE);
 }
 
 static inline struct uroce_sqe *
