@@ -177,6 +177,8 @@
 #define UROCE_MEMIF_RINGS UROCE_MAX_WORKERS	/* rings of a connection in each direction */
 #define UROCE_MEMIF_FRAME_SLOTS 64	/* most slots of a ring for a frame */
 #define UROCE_MEMIF_COPY_BYTES 128	/* first bytes of a frame, with all headers, that are copied from the ring */
+#define UROCE_MEMIF_STEP 4		/* long frames of a burst after which the peer may receive them */
+#define UROCE_MEMIF_LONG_BYTES 4096	/* least bytes of two successive frames that count as long */
 #define UROCE_RX_MBUFS 2047		/* least number per queue, in addition to UROCE_REORDER_FRAMES */
 #define UROCE_MIN_RX_MBUFS 127		/* least value of uroce_port_conf.rx_mbufs */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -310,6 +311,61 @@ test_wake(void **state)
 	check_wake(false);
 }
 
+#define PAGE 4096u
+#define LONG (UROCE_MEMIF_STEP + 1) /* frames, the last one in a page that no thread may read yet */
+
+static struct {
+	uint8_t *bytes;
+	uint16_t published; /* the device's index when it read that page */
+} late;
+
+static void
+note_published(int number)
+{
+	late.published = __atomic_load_n(&peer.from->tail, __ATOMIC_ACQUIRE);
+	mprotect(late.bytes + UROCE_MEMIF_STEP * PAGE, PAGE, PROT_READ);
+}
+
+static void
+leave_memory(void *bytes, void *arg)
+{
+}
+
+/* Send frames of n bytes. @return the number of frames that the peer could receive before the last one was copied */
+static uint16_t
+publish(uint16_t n)
+{
+	struct rte_mbuf_ext_shared_info shared = { .free_cb = leave_memory, .refcnt = LONG };
+	struct rte_mbuf *frames[LONG];
+	struct sigaction before;
+
+	open_device(true);
+	late.bytes = mmap(NULL, LONG * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(late.bytes, MAP_FAILED);
+	assert_int_equal(mprotect(late.bytes + UROCE_MEMIF_STEP * PAGE, PAGE, PROT_NONE), 0);
+	for (unsigned int i = 0; i < LONG; i++) {
+		frames[i] = rte_pktmbuf_alloc(tap.port->queues[0].pool);
+		assert_non_null(frames[i]);
+		rte_pktmbuf_attach_extbuf(frames[i], late.bytes + i * PAGE, RTE_BAD_IOVA, PAGE, &shared);
+		assert_non_null(rte_pktmbuf_append(frames[i], n));
+	}
+	assert_int_equal(sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = note_published }, &before), 0);
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, LONG), LONG);
+	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+	assert_int_equal(peer.from->tail, LONG);
+	munmap(late.bytes, LONG * PAGE);
+	close_device();
+	return late.published;
+}
+
+/* The peer can receive the first frames of a long burst while the device copies the others. */
+static void
+test_publish(void **state)
+{
+	assert_int_equal(publish(UROCE_MEMIF_LONG_BYTES / 2), UROCE_MEMIF_STEP);
+	assert_int_equal(publish(UROCE_MEMIF_LONG_BYTES / 2 - 1), 0);
+}
+
 enum corruption { INDEX, REGION, OFFSET, LENGTH, CORRUPTIONS };
 
 /* The device reads no frame any more, and still runs. */
@@ -419,6 +475,7 @@ UROCE_TESTS(port_memif)
 		cmocka_unit_test(test_corrupt),		 cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_full),		 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_detached),	 cmocka_unit_test(test_wake),
+		cmocka_unit_test(test_publish),
 	};
 
 	test_eal_init(NULL);

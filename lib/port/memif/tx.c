@@ -103,11 +103,40 @@ wake(const struct uroce_memif_ring *r)
 		uroce_memif_wake_peer(r->wake);
 }
 
+/* @return the number of frames after which to publish: the peer receives long frames while the next ones are copied. A
+ * burst of ACKs and short messages is published as a whole. */
+static inline uint16_t
+step_of(struct rte_mbuf *const *frames, uint16_t n)
+{
+	if (n <= UROCE_MEMIF_STEP ||
+	    frames[n / 2 - 1]->pkt_len + frames[n / 2]->pkt_len < UROCE_MEMIF_LONG_BYTES)
+		return n;
+	return UROCE_MEMIF_STEP;
+}
+
+/* Copy up to n frames to the ring, and publish them. @return the number of frames; the ring had no room for more */
+static inline uint16_t
+send_step(struct uroce_memif_ring *r, uint16_t *vacant, struct rte_mbuf **frames, uint16_t n, bool needs_icrc)
+{
+	uint16_t used, done;
+
+	for (done = 0; done < n && *vacant != 0; done++, *vacant -= used) {
+		used = put(r, *vacant, frames[done], finish(frames[done], needs_icrc));
+		if (likely(used != 0))
+			r->next += used;
+		else if (!is_too_long(r, *vacant))
+			break;
+	}
+	if (likely(done != 0))
+		uroce_memif_publish(r, 0);
+	return done;
+}
+
 uint16_t
 uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n)
 {
 	struct uroce_memif_ring *r = &memif->tx[queue].ring;
-	uint16_t vacant, used, done;
+	uint16_t vacant, step, last, done = 0;
 	bool needs_icrc;
 
 	if (unlikely(queue >= memif->nb_queues || r->is_broken || (!r->is_started && !uroce_memif_is_up(r))))
@@ -116,15 +145,12 @@ uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **fr
 	n = call_back(r, frames, n);
 	needs_icrc = (__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_NO_ICRC) == 0;
 	vacant = uroce_memif_available(r, credit(r));
-	for (done = 0; done < n && vacant != 0; done++, vacant -= used) {
-		used = put(r, vacant, frames[done], finish(frames[done], needs_icrc));
-		if (likely(used != 0))
-			r->next += used;
-		else if (!is_too_long(r, vacant))
-			break;
-	}
+	step = step_of(frames, n);
+	do {
+		last = send_step(r, &vacant, frames + done, (uint16_t)RTE_MIN(n - done, step), needs_icrc);
+		done += last;
+	} while (last == step && done < n);
 	if (likely(done != 0)) {
-		uroce_memif_publish(r, 0);
 		wake(r);
 		rte_pktmbuf_free_bulk(frames, done);
 	}
