@@ -177,8 +177,8 @@
 #define UROCE_MEMIF_RINGS UROCE_MAX_WORKERS	/* rings of a connection in each direction */
 #define UROCE_MEMIF_FRAME_SLOTS 64	/* most slots of a ring for a frame */
 #define UROCE_MEMIF_COPY_BYTES 128	/* first bytes of a frame, with all headers, that are copied from the ring */
-#define UROCE_MEMIF_STEP 4		/* long frames of a burst after which the peer may receive them */
-#define UROCE_MEMIF_LONG_BYTES 4096	/* least bytes of two successive frames that count as long */
+#define UROCE_MEMIF_STEP 4		/* a burst of long frames is published after each so many */
+#define UROCE_MEMIF_LONG_BYTES 4096	/* a burst is long if its two middle frames have so many bytes together */
 #define UROCE_RX_MBUFS 2047		/* least number per queue, in addition to UROCE_REORDER_FRAMES */
 #define UROCE_MIN_RX_MBUFS 127		/* least value of uroce_port_conf.rx_mbufs */
 #define UROCE_HEADER_MBUFS 16383	/* per worker: many, so that their lines have left the peer's cache */
@@ -322,7 +322,7 @@
 #define UROCE_VERBS_IDLE_SLEEP_NS 8000000ull	/* longest sleep after UROCE_VERBS_IDLE_NS without a frame */
 #define UROCE_VERBS_NAP_NS 50000ull	/* a post does not end a sleep this short */
 #define UROCE_VERBS_POLLED_NS 20000ull	/* a round this recent shows that the application is polling */
-#define UROCE_VERBS_YIELDED_NS 1000000ull	/* longest wait for a thread that has yielded its CPU in a poll */
+#define UROCE_VERBS_YIELDED_NS 1000000ull	/* the progress thread waits so long for a thread that yields */
 #define UROCE_VERBS_GAP_INTERVAL_NS 2000000ull	/* interval in which the application's polls are counted */
 #define UROCE_VERBS_GAP_POLLS 8		/* fewer polls in such an interval are not steady */
 #define UROCE_VERBS_GAP_FACTOR 4	/* the longest gap between steady polls, in average gaps */

@@ -2,8 +2,9 @@
  * Copyright 2026 The uroce authors
  *
  * Drives workers by the application's polls of CQs (poll_progress). Each thread polls the worker of its CQ's QPs, so
- * threads with CQs of different workers share no lock. A thread that finds nothing also polls workers that no thread
- * polls: their threads may be computing, or waiting for a CPU. Any thread of the application.
+ * threads with CQs of different workers share no lock. A thread that finds nothing also polls the other workers that
+ * the application uses, if no thread polls them now: their threads may be computing, or waiting for a CPU. Any thread
+ * of the application.
  */
 
 #include <pthread.h>
@@ -50,8 +51,9 @@ poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t
 	return uroce_worker_poll_any_thread(w);
 }
 
-/* Poll one of the other workers, if no thread has polled it for a while. A worker that the application has never polled
- * for a CQ is left to its progress thread, which would wake as often as the worker is polled. */
+/* Poll one of the other workers if no thread has polled it for a while. Leave a worker that the application has
+ * never polled for a CQ to its progress thread: that thread takes such polls for the application's, and wakes more
+ * often. */
 static unsigned int
 help(const struct uroce_port *port, const struct uroce_worker *own)
 {
@@ -82,16 +84,16 @@ poll_one(const struct uroce_port *port, struct uroce_worker *w)
 	return n;
 }
 
-/* Let the CPU run other threads after a while without frames: the peer's process may need it. But not if several
- * threads of the application poll by turns: they may spin for a lock that this thread has, as in UCX, until their time
- * slice ends. A thread of EAL, such as a reactor of SPDK, has a CPU to itself. */
+/* Yield the CPU after a while without frames: the peer's process may need it. Do not yield if several threads of
+ * the application poll in turn: they may spin for a lock that this thread holds, as in UCX, until their time slice
+ * ends. A thread of EAL, such as a reactor of SPDK, has a CPU to itself. */
 static void
 rest(struct uroce_worker *w, uint64_t now_ns)
 {
 	if (now_ns - __atomic_load_n(&w->moved_ns, __ATOMIC_RELAXED) > UROCE_POLL_YIELD_NS &&
 	    now_ns - __atomic_load_n(&w->shared_ns, __ATOMIC_RELAXED) > UROCE_POLL_SHARED_NS &&
 	    rte_lcore_id() == LCORE_ID_ANY) {
-		/* the thread that drives the worker need not step in */
+		/* tell the progress thread not to poll in this thread's place */
 		__atomic_store_n(&w->yields, true, __ATOMIC_RELAXED);
 		sched_yield();
 		__atomic_store_n(&w->yields, false, __ATOMIC_RELAXED);

@@ -100,7 +100,7 @@ apply(struct uroce_engine *e, struct uroce_qp *qp, unsigned int effect)
 }
 
 /* Either the flush sees a WQE that is being posted, or the posting thread sees the new state and rings the doorbell:
- * pairs with the light barrier in uroce_post_recv(). Posts are many, so they do not pay for it. */
+ * pairs with the light barrier in uroce_post_recv(). The heavy one is here: moves to ERR are rarer than posts. */
 static void
 fence(const struct uroce_qp *qp)
 {

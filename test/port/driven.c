@@ -141,13 +141,13 @@ test_polls_the_worker_of_the_cq(void **state)
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
-/* Whether the worker's thread knew of each yield of the thread that polls it. */
+/* Yields of the thread that polls the worker `of`: announced in the worker, or not. */
 static struct {
 	struct uroce_worker *of;
 	unsigned int known, unknown;
 } yields;
 
-/* In place of the C library's, for the whole program. */
+/* Replaces the C library's function in the whole test program. */
 int
 sched_yield(void)
 {
@@ -160,7 +160,7 @@ sched_yield(void)
 	return (int)syscall(SYS_sched_yield);
 }
 
-/* A thread that EAL does not know: others do not yield. */
+/* Run it on a thread that is not registered with EAL: EAL's threads do not yield. */
 static void *
 poll_until_yield(void *cq)
 {
@@ -184,12 +184,12 @@ test_announces_a_yield(void **state)
 	yields.of = NULL;
 	assert_int_equal(yields.known, 1);
 	assert_int_equal(yields.unknown, 0);
-	assert_false(f->workers[1]->yields); /* it polls on */
+	assert_false(f->workers[1]->yields); /* cleared after the yield */
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
-/* A thread that finds nothing polls the workers that no thread has polled for a while. It leaves a worker that no thread
- * has polled for a CQ to its progress thread. */
+/* A thread that finds nothing polls the other workers that no thread has polled for a while, except a worker that the
+ * application has never polled for a CQ: that one is left to its progress thread. */
 static void
 test_helps(void **state)
 {

@@ -312,11 +312,11 @@ test_wake(void **state)
 }
 
 #define PAGE 4096u
-#define LONG (UROCE_MEMIF_STEP + 1) /* frames, the last one in a page that no thread may read yet */
+#define LONG (UROCE_MEMIF_STEP + 1) /* frames of a burst: the last one's page is unreadable until a SIGSEGV */
 
 static struct {
 	uint8_t *bytes;
-	uint16_t published; /* the device's index when it read that page */
+	uint16_t published; /* the index that the device had published when it first read that page */
 } late;
 
 static void
@@ -358,7 +358,7 @@ publish(uint16_t n)
 	return late.published;
 }
 
-/* The peer can receive the first frames of a long burst while the device copies the others. */
+/* The peer can receive the first frames of a burst of long frames while the device copies the others. */
 static void
 test_publish(void **state)
 {
@@ -368,7 +368,7 @@ test_publish(void **state)
 
 enum corruption { INDEX, REGION, OFFSET, LENGTH, CORRUPTIONS };
 
-/* The device reads no frame any more, and still runs. */
+/* After a corruption the device receives no more frames from the ring, and does not crash. */
 static void
 check_corrupt(bool is_server, enum corruption what)
 {

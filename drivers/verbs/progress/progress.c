@@ -85,8 +85,8 @@ see(struct uroce_worker *worker, struct seen *seen)
 	seen->visits = __atomic_load_n(&seen->visits_of->begun, __ATOMIC_RELAXED);
 }
 
-/* Has the application polled since the last check, and is it likely to go on: was that recent, is it polling now, or
- * does it poll steadily? */
+/* Has the application polled since the last check, and is it likely to poll again: was the last poll recent, does it
+ * poll now or steadily, or has it yielded its CPU in a poll? */
 static bool
 others_poll(struct uroce_worker *worker, struct seen *seen)
 {
@@ -97,13 +97,13 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 	see(worker, seen);
 	seen->is_attended = seen->visits != last.visits ||
 			    seen->visits != __atomic_load_n(&seen->visits_of->ended, __ATOMIC_RELAXED);
-	if (seen->waits != last.waits)	/* it sleeps until an event, in between */
+	if (seen->waits != last.waits)	/* the application has waited for an event since the last check */
 		uroce_polling_init(&seen->polling, progress.least_gap_ns, now_ns);
-	/* the last poll of a sleep may have found the turn taken: then it was no round */
+	/* rest() has counted the poll before a sleep, but if another thread had the turn, that poll was no round */
 	is_steady = uroce_polling_is_steady(&seen->polling, seen->rounds > last.rounds ? seen->rounds - last.rounds : 0,
 					    seen->round_ns, now_ns);
 	is_recent = now_ns < seen->round_ns + UROCE_VERBS_POLLED_NS || rte_ticketlock_is_locked(&worker->turn);
-	/* It polls on as soon as it has a CPU, and this thread may be on the one that is free. */
+	/* The thread that yields polls again once it has a CPU, perhaps the one that this thread would use. */
 	yields = __atomic_load_n(&worker->yields, __ATOMIC_RELAXED) && now_ns < seen->round_ns + UROCE_VERBS_YIELDED_NS;
 	return is_steady || yields || seen->is_attended || (seen->round_ns != last.round_ns && is_recent);
 }
@@ -125,7 +125,7 @@ rest(struct uroce_worker *worker, struct uroce_backoff *pace, struct seen *seen,
 	uroce_backoff_wake(pace, uroce_clock_ns());
 	if (how > UROCE_SLEEP_ATTENDED)
 		return;
-	/* a thread that waits for an event has stopped polling: what it did before does not count */
+	/* a thread that waits for an event has stopped polling: ignore its earlier polls */
 	see(worker, seen);
 	uroce_polling_init(&seen->polling, progress.least_gap_ns, uroce_clock_ns());
 }
@@ -389,8 +389,8 @@ poll_once(struct waiter *waiter)
 	return (moved || waiter->empty % UROCE_VERBS_LOOKS == 0) && is_readable(waiter->queue->fd);
 }
 
-/* Sleep until a frame arrives, or only briefly if frames wake no thread. So also with several workers: another one may
- * hand frames over to this one. */
+/* Sleep until a frame arrives. Sleep only briefly if frames wake no thread, or if there are several workers: another
+ * worker may hand frames over to this one. */
 static void
 nap(const struct waiter *waiter)
 {
@@ -423,7 +423,7 @@ poll_for_event(struct waiter *waiter)
 	return true;
 }
 
-/* Not canceled meanwhile: the queue has the address of the taker. */
+/* The thread cannot be canceled meanwhile: the queue holds the taker's address. */
 static bool
 attend_until_event(struct waiter *waiter)
 {
@@ -446,7 +446,7 @@ attend_until_event(struct waiter *waiter)
 	return has_event || waiter->is_first;
 }
 
-/* Choose the worker whose CQ the thread has polled before it waits, else all. */
+/* Choose the worker that the thread has polled last for a CQ; if there is none, choose all workers. */
 static void
 choose_workers(struct waiter *waiter, unsigned int count)
 {

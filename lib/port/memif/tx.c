@@ -30,7 +30,7 @@ fill(uint8_t *to, uint32_t room, const struct rte_mbuf **segment, uint32_t *done
 	return bytes;
 }
 
-/* Copy one frame to free slots. @param flags	of the first slot. @return number of slots; 0: not enough free slots */
+/* Copy one frame to free slots. @param flags	of the first slot. @return number of slots; 0: too few, or broken */
 static uint16_t
 put(struct uroce_memif_ring *r, uint16_t vacant, const struct rte_mbuf *frame, uint16_t flags)
 {
@@ -60,7 +60,7 @@ is_too_long(const struct uroce_memif_ring *r, uint16_t vacant)
 	return !r->is_broken && vacant >= RTE_MIN(r->slots, (uint16_t)UROCE_MEMIF_FRAME_SLOTS);
 }
 
-/* Have all frames an ICRC if they need one. @return the flags of their slots */
+/* Compute the frame's ICRC if the peer needs one. @return the flags of its first slot */
 static inline uint16_t
 finish(struct rte_mbuf *m, bool needs_icrc)
 {
@@ -78,7 +78,8 @@ credit(const struct uroce_memif_ring *r)
 	return r->is_server ? 0 : r->slots;
 }
 
-/* As the driver: callbacks see frames that the ring may not take. They get frames with ICRCs. */
+/* Run the TX callbacks, on frames with ICRCs. As in rte_eth_tx_burst(), they see frames that the ring may not
+ * take. */
 static uint16_t
 call_back(struct uroce_memif_ring *r, struct rte_mbuf **frames, uint16_t n)
 {
@@ -103,8 +104,9 @@ wake(const struct uroce_memif_ring *r)
 		uroce_memif_wake_peer(r->wake);
 }
 
-/* @return the number of frames after which to publish: the peer receives long frames while the next ones are copied. A
- * burst of ACKs and short messages is published as a whole. */
+/* @return the number of frames after which to publish. The peer receives long frames while the next ones are
+ * copied. A burst of ACKs and short messages is published once. The two frames in its middle decide: adding all
+ * lengths is slow. */
 static inline uint16_t
 step_of(struct rte_mbuf *const *frames, uint16_t n)
 {
@@ -114,7 +116,8 @@ step_of(struct rte_mbuf *const *frames, uint16_t n)
 	return UROCE_MEMIF_STEP;
 }
 
-/* Copy up to n frames to the ring, and publish them. @return the number of frames; the ring had no room for more */
+/* Copy up to n frames to the ring, and publish them. A frame that can never fit is dropped. @return the number of
+ * frames copied or dropped; fewer than n: the ring is full or broken */
 static inline uint16_t
 send_step(struct uroce_memif_ring *r, uint16_t *vacant, struct rte_mbuf **frames, uint16_t n, bool needs_icrc)
 {

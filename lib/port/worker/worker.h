@@ -85,7 +85,7 @@ struct uroce_worker {
 	uint64_t moved_ns;  /* now_ns of the last call that moved frames */
 	uint64_t user;      /* thread of the last call; 0: none */
 	uint64_t shared_ns; /* now_ns of the last call by another thread than the one before */
-	bool yields;        /* a thread has yielded its CPU in a call, and is to poll on */
+	bool yields;        /* a thread of the application is in sched_yield() in a call, and will poll again */
 	/* under the turn */
 	uint64_t now_ns __rte_cache_aligned; /* time of this round; others: relaxed read */
 	uint16_t nb_queues;

@@ -78,8 +78,8 @@ uroce_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	ret = post_list(rq, wr, bad_wr);
 	uroce_wq_unlock(rq);
 	/* R41: either the worker that moves the QP to ERR sees the new entries and flushes them, or this thread sees
-	 * ERR and makes it flush again. Pairs with the heavy barrier in qp_change.c, between the engine's write of the
-	 * state and its read of tail. */
+	 * ERR and makes the worker flush again. Pairs with the heavy barrier of fence() in qp_change.c, between the
+	 * engine's write of the state and its read of tail. */
 	uroce_rcu_barrier_light();
 	if (unlikely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == IBV_QPS_ERR))
 		qp->dev->ops.worker->doorbell(qp);

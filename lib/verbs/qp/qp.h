@@ -113,7 +113,7 @@ uroce_wq_lock(struct uroce_wq *wq)
 		rte_spinlock_lock(&wq->lock);
 }
 
-/* x86's rte_spinlock_unlock() is an atomic exchange, which costs as much as taking the lock. */
+/* A plain store: rte_spinlock_unlock() is an atomic exchange on x86, which costs as much as taking the lock. */
 static inline void
 uroce_wq_unlock(struct uroce_wq *wq)
 {
