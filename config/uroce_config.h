@@ -215,6 +215,7 @@
 #define UROCE_FEEDER_NS 1000ull		/* a check polls that worker if no thread has polled it for this long */
 #define UROCE_HELP_ROUNDS 32		/* interval of checks of the other workers, one at a time, in rounds */
 #define UROCE_HELP_NS 20000ull		/* such a check polls the worker if no thread has polled it for this long */
+#define UROCE_HELP_IDLE_NS 100000000ull	/* a worker without frames for this long is idle */
 #define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
 #define UROCE_POLL_SHARED_NS 100000000ull	/* threads that poll a worker by turns within this time do not yield */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
@@ -322,7 +323,7 @@
 #define UROCE_VERBS_IDLE_SLEEP_NS 8000000ull	/* longest sleep after UROCE_VERBS_IDLE_NS without a frame */
 #define UROCE_VERBS_NAP_NS 50000ull	/* a post does not end a sleep this short */
 #define UROCE_VERBS_POLLED_NS 20000ull	/* a round this recent shows that the application is polling */
-#define UROCE_VERBS_YIELDED_NS 1000000ull	/* the progress thread waits so long for a thread that yields */
+#define UROCE_VERBS_YIELDED_NS 100000ull	/* the progress thread waits so long for a thread that yields */
 #define UROCE_VERBS_GAP_INTERVAL_NS 2000000ull	/* interval in which the application's polls are counted */
 #define UROCE_VERBS_GAP_POLLS 8		/* fewer polls in such an interval are not steady */
 #define UROCE_VERBS_GAP_FACTOR 4	/* the longest gap between steady polls, in average gaps */

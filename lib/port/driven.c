@@ -2,9 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Drives workers by the application's polls of CQs (poll_progress). Each thread polls the worker of its CQ's QPs, so
- * threads with CQs of different workers share no lock. A thread that finds nothing also polls the other workers that
- * the application uses, if no thread polls them now: their threads may be computing, or waiting for a CPU. Any thread
- * of the application.
+ * threads with CQs of different workers share no lock. A thread that finds nothing also polls workers that no thread
+ * polls: their threads may be computing, or waiting for a CPU. Any thread of the application.
  */
 
 #include <pthread.h>
@@ -42,24 +41,23 @@ poll_all(const struct uroce_port *port)
 	return n;
 }
 
-/* Poll another worker if no thread has polled it for `ns`. */
+/* Poll another worker if no thread has polled it for `ns`. The worker's progress thread takes that for a poll of the
+ * application, and wakes often. For a worker that has been idle for long, the poll must not count. */
 static unsigned int
 poll_for_others(const struct uroce_worker *own, struct uroce_worker *w, uint64_t ns)
 {
+	unsigned int n;
+
 	if (w == own || last_round(own) < last_round(w) + ns)
 		return 0;
-	return uroce_worker_poll_any_thread(w);
-}
-
-/* Poll one of the other workers if no thread has polled it for a while. Leave a worker that the application has
- * never polled for a CQ to its progress thread: that thread takes such polls for the application's, and wakes more
- * often. */
-static unsigned int
-help(const struct uroce_port *port, const struct uroce_worker *own)
-{
-	struct uroce_worker *w = uroce_port_worker(port, ++helped % uroce_port_queues(port));
-
-	return __atomic_load_n(&w->user, __ATOMIC_RELAXED) != 0 ? poll_for_others(own, w, UROCE_HELP_NS) : 0;
+	n = uroce_worker_poll_any_thread(w);
+	if (n != 0) {
+		__atomic_store_n(&w->moved_ns, last_round(w), __ATOMIC_RELAXED);
+	} else if (last_round(own) > __atomic_load_n(&w->moved_ns, __ATOMIC_RELAXED) + UROCE_HELP_IDLE_NS) {
+		__atomic_fetch_add(&w->idle_helps, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&w->idle_help_ns, last_round(w), __ATOMIC_RELAXED);
+	}
+	return n;
 }
 
 /* Poll the worker w. If that finds nothing, check the worker that hands frames over to it, and one of the others, a
@@ -80,7 +78,7 @@ poll_one(const struct uroce_port *port, struct uroce_worker *w)
 	if (feeder != NULL && rounds % UROCE_FEEDER_ROUNDS == 0 && uroce_port_has_worker(port, feeder))
 		n = poll_for_others(w, feeder, UROCE_FEEDER_NS);
 	if (rounds % UROCE_HELP_ROUNDS == 0)
-		n += help(port, w);
+		n += poll_for_others(w, uroce_port_worker(port, ++helped % uroce_port_queues(port)), UROCE_HELP_NS);
 	return n;
 }
 

@@ -50,6 +50,17 @@ check_for(uint64_t ns, uint64_t gap_ns)
 	return is_steady;
 }
 
+/* A poll is recent for a while if it is new, and for longer if its thread has yielded in it. */
+static void
+test_recent(void **state)
+{
+	assert_true(uroce_polling_is_recent(true, false, START_NS, START_NS + UROCE_VERBS_POLLED_NS - 1));
+	assert_false(uroce_polling_is_recent(true, false, START_NS, START_NS + UROCE_VERBS_POLLED_NS));
+	assert_false(uroce_polling_is_recent(false, false, START_NS, START_NS));
+	assert_true(uroce_polling_is_recent(false, true, START_NS, START_NS + UROCE_VERBS_YIELDED_NS - 1));
+	assert_false(uroce_polling_is_recent(true, true, START_NS, START_NS + UROCE_VERBS_YIELDED_NS));
+}
+
 static void
 test_never(void **state)
 {
@@ -112,6 +123,7 @@ test_reactor(void **state)
 UROCE_TESTS(dropin_polling)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_recent),
 		cmocka_unit_test_setup(test_never, setup),
 		cmocka_unit_test_setup(test_gaps, setup),
 		cmocka_unit_test_setup(test_stops, setup),

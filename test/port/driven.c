@@ -143,7 +143,7 @@ test_polls_the_worker_of_the_cq(void **state)
 
 /* Yields of the thread that polls the worker `of`: announced in the worker, or not. */
 static struct {
-	struct uroce_worker *of;
+	struct uroce_worker *of; /* atomic: any thread of the program may yield */
 	unsigned int known, unknown;
 } yields;
 
@@ -151,8 +151,10 @@ static struct {
 int
 sched_yield(void)
 {
-	if (yields.of != NULL && uroce_driven_last() == yields.of) {
-		if (__atomic_load_n(&yields.of->yields, __ATOMIC_RELAXED))
+	struct uroce_worker *of = __atomic_load_n(&yields.of, __ATOMIC_RELAXED);
+
+	if (of != NULL && uroce_driven_last() == of) {
+		if (__atomic_load_n(&of->yields, __ATOMIC_RELAXED))
 			yields.known++;
 		else
 			yields.unknown++;
@@ -178,44 +180,52 @@ test_announces_a_yield(void **state)
 	struct ibv_qp *qp = qp_create(f, f->cqs[1], f->cqs[1]);
 	pthread_t thread;
 
-	yields.of = f->workers[1];
+	__atomic_store_n(&yields.of, f->workers[1], __ATOMIC_RELAXED);
 	assert_int_equal(pthread_create(&thread, NULL, poll_until_yield, f->cqs[1]), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	yields.of = NULL;
+	__atomic_store_n(&yields.of, NULL, __ATOMIC_RELAXED);
 	assert_int_equal(yields.known, 1);
 	assert_int_equal(yields.unknown, 0);
 	assert_false(f->workers[1]->yields); /* cleared after the yield */
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
-/* A thread that finds nothing polls the other workers that no thread has polled for a while, except a worker that the
- * application has never polled for a CQ: that one is left to its progress thread. */
+/* A thread that finds nothing polls the workers that no thread has polled for a while, and no others. */
 static void
 test_helps(void **state)
 {
 	struct fixture *f = *state;
-	struct ibv_qp *qp = qp_create(f, f->cqs[1], f->cqs[1]), *late = qp_create(f, f->cqs[2], f->cqs[2]);
+	struct ibv_cq *cq = uroce_create_cq(f->context, 16, NULL, NULL, 0);
+	struct ibv_qp *qp = qp_create(f, f->cqs[1], cq);
 	const unsigned int polls = UROCE_HELP_ROUNDS * WORKERS * 2;
 
 	test_clock_stop();
 	test_clock_advance(1000 * UROCE_HELP_NS);
-	poll_empty(f->cqs[2]);
 	for (unsigned int i = 0; i < WORKERS; i++)
 		uroce_worker_poll(f->workers[i]);
 	for (unsigned int i = 0; i < WORKERS; i++)
 		rounds(f, i);
 	for (unsigned int i = 0; i < polls; i++)
-		poll_empty(f->cqs[1]);
+		poll_empty(cq);
 	assert_int_equal(rounds(f, 0) + rounds(f, 2), 0);
 	assert_int_equal(rounds(f, 1), polls);
 	test_clock_advance(2 * UROCE_HELP_NS);
 	for (unsigned int i = 0; i < polls; i++)
-		poll_empty(f->cqs[1]);
-	assert_int_equal(rounds(f, 0), 0);
+		poll_empty(cq);
+	assert_int_equal(rounds(f, 0), 1);
 	assert_int_equal(rounds(f, 1), polls);
 	assert_int_equal(rounds(f, 2), 1);
-	assert_int_equal(uroce_destroy_qp(late), 0);
+	assert_int_equal(f->workers[0]->idle_helps + f->workers[2]->idle_helps, 0);
+	/* the progress threads of idle workers do not count these polls */
+	test_clock_advance(2 * UROCE_HELP_IDLE_NS);
+	for (unsigned int i = 0; i < polls; i++)
+		poll_empty(cq);
+	assert_int_equal(f->workers[0]->idle_helps, 1);
+	assert_int_equal(f->workers[0]->idle_help_ns, f->workers[0]->now_ns);
+	assert_int_equal(f->workers[2]->idle_helps, 1);
+	assert_int_equal(f->workers[1]->idle_helps, 0);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
+	assert_int_equal(uroce_destroy_cq(cq), 0);
 }
 
 struct creator {

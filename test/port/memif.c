@@ -316,7 +316,7 @@ test_wake(void **state)
 
 static struct {
 	uint8_t *bytes;
-	uint16_t published; /* the index that the device had published when it first read that page */
+	uint16_t published; /* the index that the device had published when it first read that page *//* the device's index when it read that page */
 } late;
 
 static void
@@ -368,7 +368,7 @@ test_publish(void **state)
 
 enum corruption { INDEX, REGION, OFFSET, LENGTH, CORRUPTIONS };
 
-/* After a corruption the device receives no more frames from the ring, and does not crash. */
+/* After a corruption the device receives no more frames from the ring, and does not crash. *//* The device reads no frame any more, and still runs. */
 static void
 check_corrupt(bool is_server, enum corruption what)
 {

@@ -18,6 +18,14 @@ uroce_polling_init(struct uroce_polling *p, uint64_t least_ns, uint64_t now_ns)
 }
 
 bool
+uroce_polling_is_recent(bool is_new, bool yields, uint64_t last_ns, uint64_t now_ns)
+{
+	/* the thread that yields polls again once it has a CPU, perhaps the one that the caller would use */
+	return (is_new && now_ns < last_ns + UROCE_VERBS_POLLED_NS) ||
+	       (yields && now_ns < last_ns + UROCE_VERBS_YIELDED_NS);
+}
+
+bool
 uroce_polling_is_steady(struct uroce_polling *p, uint64_t polls, uint64_t last_ns, uint64_t now_ns)
 {
 	const uint64_t took_ns = now_ns > p->since_ns ? now_ns - p->since_ns : 0;

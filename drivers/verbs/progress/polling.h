@@ -22,6 +22,14 @@ struct uroce_polling {
 void uroce_polling_init(struct uroce_polling *p, uint64_t least_ns, uint64_t now_ns);
 
 /**
+ * Does the application poll now?
+ * @param is_new	it has polled since the last check
+ * @param yields	one of its threads has yielded its CPU in a poll
+ * @param last_ns	time of its last poll
+ */
+bool uroce_polling_is_recent(bool is_new, bool yields, uint64_t last_ns, uint64_t now_ns);
+
+/**
  * Is the application likely to poll soon?
  * @param polls	of the application since the last call
  * @param last_ns	time of the last of them

@@ -79,8 +79,13 @@ struct seen {
 static void
 see(struct uroce_worker *worker, struct seen *seen)
 {
-	seen->round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
-	seen->rounds = __atomic_load_n(&worker->load.rounds, __ATOMIC_RELAXED);
+	const uint64_t round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
+
+	/* polls of an idle worker by threads of other workers do not count */
+	if (round_ns != __atomic_load_n(&worker->idle_help_ns, __ATOMIC_RELAXED))
+		seen->round_ns = round_ns;
+	seen->rounds = __atomic_load_n(&worker->load.rounds, __ATOMIC_RELAXED) -
+		       __atomic_load_n(&worker->idle_helps, __ATOMIC_RELAXED);
 	seen->waits = __atomic_load_n(seen->waits_of, __ATOMIC_RELAXED);
 	seen->visits = __atomic_load_n(&seen->visits_of->begun, __ATOMIC_RELAXED);
 }
@@ -92,7 +97,7 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 {
 	const struct seen last = *seen;
 	const uint64_t now_ns = uroce_clock_ns();
-	bool is_recent, is_steady, yields;
+	bool is_new, is_recent, is_steady;
 
 	see(worker, seen);
 	seen->is_attended = seen->visits != last.visits ||
@@ -102,10 +107,10 @@ others_poll(struct uroce_worker *worker, struct seen *seen)
 	/* rest() has counted the poll before a sleep, but if another thread had the turn, that poll was no round */
 	is_steady = uroce_polling_is_steady(&seen->polling, seen->rounds > last.rounds ? seen->rounds - last.rounds : 0,
 					    seen->round_ns, now_ns);
-	is_recent = now_ns < seen->round_ns + UROCE_VERBS_POLLED_NS || rte_ticketlock_is_locked(&worker->turn);
-	/* The thread that yields polls again once it has a CPU, perhaps the one that this thread would use. */
-	yields = __atomic_load_n(&worker->yields, __ATOMIC_RELAXED) && now_ns < seen->round_ns + UROCE_VERBS_YIELDED_NS;
-	return is_steady || yields || seen->is_attended || (seen->round_ns != last.round_ns && is_recent);
+	is_new = seen->round_ns != last.round_ns;
+	is_recent = uroce_polling_is_recent(is_new, __atomic_load_n(&worker->yields, __ATOMIC_RELAXED), seen->round_ns,
+					    now_ns) || (is_new && rte_ticketlock_is_locked(&worker->turn));
+	return is_steady || is_recent || seen->is_attended;
 }
 
 static enum uroce_sleep

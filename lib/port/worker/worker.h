@@ -82,9 +82,11 @@ struct uroce_worker {
 	bool stop;          /* atomic */
 	uint64_t helped_ns; /* under workers_lock: now_ns after the last poll by uroce_workers_help() */
 	/* of uroce_driven_poll(), atomic */
-	uint64_t moved_ns;  /* now_ns of the last call that moved frames */
+	uint64_t moved_ns;  /* now_ns of the last call for this worker that moved frames */
 	uint64_t user;      /* thread of the last call; 0: none */
 	uint64_t shared_ns; /* now_ns of the last call by another thread than the one before */
+	uint64_t idle_helps; /* polls by threads of other workers while this one was idle */
+	uint64_t idle_help_ns; /* now_ns of the last of them */
 	bool yields;        /* a thread of the application is in sched_yield() in a call, and will poll again */
 	/* under the turn */
 	uint64_t now_ns __rte_cache_aligned; /* time of this round; others: relaxed read */
