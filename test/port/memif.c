@@ -311,19 +311,19 @@ test_wake(void **state)
 	check_wake(false);
 }
 
-#define PAGE 4096u
 #define LONG (UROCE_MEMIF_STEP + 1) /* frames of a burst: the last one's page is unreadable until a SIGSEGV */
 
 static struct {
 	uint8_t *bytes;
-	uint16_t published; /* the index that the device had published when it first read that page *//* the device's index when it read that page */
+	size_t page; /* bytes */
+	uint16_t published; /* the index that the device had published when it first read that page */
 } late;
 
 static void
 note_published(int number)
 {
 	late.published = __atomic_load_n(&peer.from->tail, __ATOMIC_ACQUIRE);
-	mprotect(late.bytes + UROCE_MEMIF_STEP * PAGE, PAGE, PROT_READ);
+	mprotect(late.bytes + UROCE_MEMIF_STEP * late.page, late.page, PROT_READ);
 }
 
 static void
@@ -340,20 +340,21 @@ publish(uint16_t n)
 	struct sigaction before;
 
 	open_device(true);
-	late.bytes = mmap(NULL, LONG * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	late.page = (size_t)sysconf(_SC_PAGESIZE);
+	late.bytes = mmap(NULL, LONG * late.page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(late.bytes, MAP_FAILED);
-	assert_int_equal(mprotect(late.bytes + UROCE_MEMIF_STEP * PAGE, PAGE, PROT_NONE), 0);
+	assert_int_equal(mprotect(late.bytes + UROCE_MEMIF_STEP * late.page, late.page, PROT_NONE), 0);
 	for (unsigned int i = 0; i < LONG; i++) {
 		frames[i] = rte_pktmbuf_alloc(tap.port->queues[0].pool);
 		assert_non_null(frames[i]);
-		rte_pktmbuf_attach_extbuf(frames[i], late.bytes + i * PAGE, RTE_BAD_IOVA, PAGE, &shared);
+		rte_pktmbuf_attach_extbuf(frames[i], late.bytes + i * late.page, RTE_BAD_IOVA, n, &shared);
 		assert_non_null(rte_pktmbuf_append(frames[i], n));
 	}
-	assert_int_equal(sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = note_published }, &before), 0);
+	assert_int_equal(sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = note_published, .sa_flags = SA_RESETHAND }, &before), 0);
 	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, LONG), LONG);
 	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
 	assert_int_equal(peer.from->tail, LONG);
-	munmap(late.bytes, LONG * PAGE);
+	munmap(late.bytes, LONG * late.page);
 	close_device();
 	return late.published;
 }
@@ -368,7 +369,7 @@ test_publish(void **state)
 
 enum corruption { INDEX, REGION, OFFSET, LENGTH, CORRUPTIONS };
 
-/* After a corruption the device receives no more frames from the ring, and does not crash. *//* The device reads no frame any more, and still runs. */
+/* After a corruption the device receives no more frames from the ring, and does not crash. */
 static void
 check_corrupt(bool is_server, enum corruption what)
 {
