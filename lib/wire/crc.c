@@ -250,13 +250,25 @@ uroce_crc_widest(uint32_t crc, const uint8_t *data, uint32_t bytes)
 	return ~reduce(fold_blocks(fold_widest(c, by_chunk, d)));
 }
 
-static bool wide_is_best, widest_is_best;
+static bool wide_is_best, widest_is_best, has_avx;
 
 RTE_INIT(wide_is_best_init)
 {
 	__builtin_cpu_init();
+	has_avx = __builtin_cpu_supports("avx");
 	widest_is_best = uroce_crc_widest_can();
 	wide_is_best = uroce_crc_wide_can() && !__builtin_cpu_supports("avx512f");
+}
+
+/* ISA-L leaves the upper halves of vector registers in use: until they are cleared, each SSE instruction of the caller
+ * waits for them on Intel's processors. */
+static inline uint32_t
+crc_isal(uint32_t crc, const uint8_t *data, uint32_t bytes)
+{
+	crc = crc32_gzip_refl(crc, data, bytes);
+	if (likely(has_avx))
+		asm volatile("vzeroupper");
+	return crc;
 }
 #else
 static const bool wide_is_best = false, widest_is_best = false;
@@ -281,6 +293,12 @@ uroce_crc_widest_can(void)
 
 uint32_t
 uroce_crc_widest(uint32_t crc, const uint8_t *data, uint32_t bytes)
+{
+	return crc32_gzip_refl(crc, data, bytes);
+}
+
+static inline uint32_t
+crc_isal(uint32_t crc, const uint8_t *data, uint32_t bytes)
 {
 	return crc32_gzip_refl(crc, data, bytes);
 }
@@ -309,7 +327,7 @@ uroce_crc(uint32_t crc, const uint8_t *data, uint32_t bytes)
 		data += steps;
 		bytes -= steps;
 	}
-	return crc32_gzip_refl(crc, data, bytes);
+	return crc_isal(crc, data, bytes);
 }
 
 uint32_t

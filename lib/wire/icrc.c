@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include <isa-l/crc.h>
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 #include <rte_common.h>
@@ -22,7 +21,7 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 
-/* The CRC's state after the 8 bytes of 0xff that precede the IP header; crc32_gzip_refl() takes it inverted. */
+/* The CRC's state after the 8 bytes of 0xff that precede the IP header; uroce_crc() takes it inverted. */
 #define ICRC_STATE 0xdebb20e3u
 #define CRC_POLYNOMIAL 0xedb88320u
 /* Byte i of ICRC_STATE, in the order in which the CRC takes bytes. */
@@ -196,7 +195,7 @@ head_crc_remembered(const struct icrc_mask *mask, const uint8_t *ip, uint32_t by
 		memo->crc ^= word_difference(is ^ was);
 	} else {
 		memo->mask = mask;
-		memo->crc = crc32_gzip_refl(~0u, copy, n);
+		memo->crc = uroce_crc(~0u, copy, n);
 		memcpy(memo->head, copy, n - VEC_BYTES);
 	}
 	memcpy(memo->head + n - VEC_BYTES, copy + n - VEC_BYTES, VEC_BYTES);
@@ -234,7 +233,7 @@ head_crc_bytewise(const uint8_t *ip, uint32_t l3_bytes, uint32_t bytes)
 
 	memcpy(copy, ip, bytes);
 	icrc_mask(copy, l3_bytes);
-	return crc32_gzip_refl(~ICRC_STATE, copy, bytes);
+	return uroce_crc(~ICRC_STATE, copy, bytes);
 }
 
 /* Continue a CRC over `bytes` of a frame, from an offset in its first segment on. */

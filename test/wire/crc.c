@@ -3,7 +3,7 @@
  *
  * Both CRC functions for a few blocks, compared with a CRC computed bit by bit: each single bit of each number of
  * blocks, random data and masks, any alignment, and a CRC that continues. The same for payloads: any length, alignment
- * and initial CRC, and each bit of some payloads.
+ * and initial CRC, and each bit of some payloads. No CRC leaves upper halves of vector registers in use.
  */
 
 #include <setjmp.h>
@@ -163,6 +163,58 @@ test_payloads_every_bit(void **state)
 		}
 }
 
+#ifdef RTE_ARCH_X86_64
+#include <cpuid.h>
+
+#define USED_YMM (1u << 2) /* the upper halves of 256-bit and of 512-bit registers, in XINUSE */
+#define USED_ZMM (1u << 6)
+
+/* Without optimization, compilers do not clear the upper halves at the end of functions that use them. */
+#ifdef __OPTIMIZE__
+#define IS_OPTIMIZED true
+#else
+#define IS_OPTIMIZED false
+#endif
+
+/* Does the processor tell which registers are in use? */
+static bool
+tells_used(void)
+{
+	unsigned int a = 0, b, c, d;
+
+	return IS_OPTIMIZED && __builtin_cpu_supports("avx2") && __get_cpuid_count(0xd, 1, &a, &b, &c, &d) != 0 && (a & 4) != 0;
+}
+
+static uint32_t
+used(void)
+{
+	uint32_t low, high;
+
+	asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+	return low & (USED_YMM | USED_ZMM);
+}
+
+/* The caller's SSE instructions wait for upper halves of registers that are in use, on Intel's processors. */
+static void
+test_leaves_no_upper_halves(void **state)
+{
+	static uint8_t data[4096];
+
+	if (!tells_used())
+		skip();
+	for (uint32_t bytes = 16; bytes <= sizeof(data); bytes += 16) {
+		uroce_crc(0, data, bytes);
+		assert_int_equal(used(), 0);
+	}
+}
+#else
+static void
+test_leaves_no_upper_halves(void **state)
+{
+	skip();
+}
+#endif
+
 UROCE_TESTS(wire_crc)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +223,7 @@ UROCE_TESTS(wire_crc)
 		cmocka_unit_test(test_goes_on),
 		cmocka_unit_test(test_payloads),
 		cmocka_unit_test(test_payloads_every_bit),
+		cmocka_unit_test(test_leaves_no_upper_halves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
