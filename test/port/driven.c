@@ -201,8 +201,10 @@ test_helps(void **state)
 
 	test_clock_stop();
 	test_clock_advance(1000 * UROCE_HELP_NS);
-	for (unsigned int i = 0; i < WORKERS; i++)
+	for (unsigned int i = 0; i < WORKERS; i++) {
 		uroce_worker_poll(f->workers[i]);
+		f->workers[i]->moved_ns = f->workers[i]->now_ns;
+	}
 	for (unsigned int i = 0; i < WORKERS; i++)
 		rounds(f, i);
 	for (unsigned int i = 0; i < polls; i++)
