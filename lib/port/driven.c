@@ -150,6 +150,16 @@ uroce_driven_poll(struct uroce_device *dev, struct uroce_cq *cq)
 		rest(w, now_ns);
 }
 
+uint64_t
+uroce_driven_rounds(const struct uroce_worker *w, uint64_t *last_ns)
+{
+	const uint64_t round_ns = last_round(w);
+
+	if (round_ns != __atomic_load_n(&w->idle_help_ns, __ATOMIC_RELAXED))
+		*last_ns = round_ns;
+	return __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED) - __atomic_load_n(&w->idle_helps, __ATOMIC_RELAXED);
+}
+
 struct uroce_worker *
 uroce_driven_last(void)
 {

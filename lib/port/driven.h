@@ -7,6 +7,8 @@
 #ifndef UROCE_PORT_DRIVEN_H
 #define UROCE_PORT_DRIVEN_H
 
+#include <stdint.h>
+
 struct ibv_qp;
 struct uroce_cq;
 struct uroce_device;
@@ -18,6 +20,12 @@ void uroce_driven_poll(struct uroce_device *dev, struct uroce_cq *cq);
 
 /** Move the QP to the worker of the thread that polls its CQ, if it is on another one. Call it before a post. */
 void uroce_driven_settle(struct ibv_qp *qp);
+
+/**
+ * Count the worker's rounds, but not polls for others while the worker was idle.
+ * @param last_ns	set to the time of the last round, if that counts
+ */
+uint64_t uroce_driven_rounds(const struct uroce_worker *w, uint64_t *last_ns);
 
 /** @return the worker that the calling thread has polled last; NULL: none */
 struct uroce_worker *uroce_driven_last(void);

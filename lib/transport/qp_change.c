@@ -7,8 +7,6 @@
 
 #include "transport/qp_change.h"
 
-#include <rte_atomic.h>
-
 #include "base/rcu.h"
 #include "transport/congestion/congestion.h"
 #include "transport/qp/qp.h"

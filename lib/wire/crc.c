@@ -259,17 +259,6 @@ RTE_INIT(wide_is_best_init)
 	widest_is_best = uroce_crc_widest_can();
 	wide_is_best = uroce_crc_wide_can() && !__builtin_cpu_supports("avx512f");
 }
-
-/* ISA-L leaves the upper halves of vector registers in use: until they are cleared, each SSE instruction of the caller
- * waits for them on Intel's processors. */
-static inline uint32_t
-crc_isal(uint32_t crc, const uint8_t *data, uint32_t bytes)
-{
-	crc = crc32_gzip_refl(crc, data, bytes);
-	if (likely(has_avx))
-		asm volatile("vzeroupper");
-	return crc;
-}
 #else
 static const bool wide_is_best = false, widest_is_best = false;
 
@@ -296,13 +285,20 @@ uroce_crc_widest(uint32_t crc, const uint8_t *data, uint32_t bytes)
 {
 	return crc32_gzip_refl(crc, data, bytes);
 }
+#endif
 
+/* ISA-L leaves the upper halves of vector registers in use: until they are cleared, each SSE instruction of the caller
+ * waits for them on Intel's processors. */
 static inline uint32_t
 crc_isal(uint32_t crc, const uint8_t *data, uint32_t bytes)
 {
-	return crc32_gzip_refl(crc, data, bytes);
-}
+	crc = crc32_gzip_refl(crc, data, bytes);
+#ifdef RTE_ARCH_X86_64
+	if (likely(has_avx))
+		asm volatile("vzeroupper");
 #endif
+	return crc;
+}
 
 /* ISA-L is faster for whole steps of its loop with at most one block behind them. */
 static inline bool

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 #include <sys/syscall.h>
 
@@ -201,10 +202,8 @@ test_helps(void **state)
 
 	test_clock_stop();
 	test_clock_advance(1000 * UROCE_HELP_NS);
-	for (unsigned int i = 0; i < WORKERS; i++) {
+	for (unsigned int i = 0; i < WORKERS; i++)
 		uroce_worker_poll(f->workers[i]);
-		f->workers[i]->moved_ns = f->workers[i]->now_ns;
-	}
 	for (unsigned int i = 0; i < WORKERS; i++)
 		rounds(f, i);
 	for (unsigned int i = 0; i < polls; i++)
@@ -217,17 +216,48 @@ test_helps(void **state)
 	assert_int_equal(rounds(f, 0), 1);
 	assert_int_equal(rounds(f, 1), polls);
 	assert_int_equal(rounds(f, 2), 1);
-	assert_int_equal(f->workers[0]->idle_helps + f->workers[2]->idle_helps, 0);
-	/* the progress threads of idle workers do not count these polls */
-	test_clock_advance(2 * UROCE_HELP_IDLE_NS);
-	for (unsigned int i = 0; i < polls; i++)
-		poll_empty(cq);
-	assert_int_equal(f->workers[0]->idle_helps, 1);
-	assert_int_equal(f->workers[0]->idle_help_ns, f->workers[0]->now_ns);
-	assert_int_equal(f->workers[2]->idle_helps, 1);
-	assert_int_equal(f->workers[1]->idle_helps, 0);
 	assert_int_equal(uroce_destroy_qp(qp), 0);
 	assert_int_equal(uroce_destroy_cq(cq), 0);
+}
+
+/* Receive a frame on the queue of worker i. It is dropped. */
+static void
+receive_one(struct fixture *f, unsigned int i)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(uroce_port_of_context(f->context)->queues[i].pool);
+
+	assert_non_null(m);
+	memset(rte_pktmbuf_append(m, RTE_ETHER_MIN_LEN), 0, RTE_ETHER_MIN_LEN);
+	assert_int_equal(rte_ring_enqueue(f->wire.rx[i], m), 0);
+}
+
+/* The progress thread of a worker counts the polls of other threads, unless the worker has been idle for long. */
+static void
+test_counts_help(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_qp *qp = qp_create(f, f->cqs[1], f->cqs[1]);
+	const unsigned int polls = UROCE_HELP_ROUNDS * WORKERS * 2;
+	uint64_t last_ns[WORKERS] = { 0 }, before[WORKERS];
+
+	test_clock_stop();
+	test_clock_advance(2 * UROCE_HELP_IDLE_NS);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		uroce_worker_poll(f->workers[i]);
+	receive_one(f, 2);
+	for (unsigned int help = 1; help <= 2; help++) {
+		for (unsigned int i = 0; i < WORKERS; i++)
+			before[i] = uroce_driven_rounds(f->workers[i], &last_ns[i]);
+		test_clock_advance(2 * UROCE_HELP_NS);
+		for (unsigned int i = 0; i < polls; i++)
+			poll_empty(f->cqs[1]);
+		assert_int_equal(f->workers[0]->now_ns, f->workers[2]->now_ns); /* both were polled */
+		assert_int_equal(uroce_driven_rounds(f->workers[0], &last_ns[0]), before[0]);
+		assert_int_equal(uroce_driven_rounds(f->workers[2], &last_ns[2]), before[2] + 1);
+		assert_int_equal(last_ns[0] + help * 2 * UROCE_HELP_NS, f->workers[0]->now_ns);
+		assert_int_equal(last_ns[2], f->workers[2]->now_ns);
+	}
+	assert_int_equal(uroce_destroy_qp(qp), 0);
 }
 
 struct creator {
@@ -508,6 +538,7 @@ UROCE_TESTS(port_driven)
 		cmocka_unit_test_setup_teardown(test_polls_the_worker_of_the_cq, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_announces_a_yield, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_helps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_counts_help, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads_have_workers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_polling_thread_gets_the_qps, setup, teardown),

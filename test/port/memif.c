@@ -336,6 +336,7 @@ static uint16_t
 publish(uint16_t n)
 {
 	struct rte_mbuf_ext_shared_info shared = { .free_cb = leave_memory, .refcnt = LONG };
+	const struct sigaction once = { .sa_handler = note_published, .sa_flags = SA_RESETHAND };
 	struct rte_mbuf *frames[LONG];
 	struct sigaction before;
 
@@ -350,7 +351,7 @@ publish(uint16_t n)
 		rte_pktmbuf_attach_extbuf(frames[i], late.bytes + i * late.page, RTE_BAD_IOVA, n, &shared);
 		assert_non_null(rte_pktmbuf_append(frames[i], n));
 	}
-	assert_int_equal(sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = note_published, .sa_flags = SA_RESETHAND }, &before), 0);
+	assert_int_equal(sigaction(SIGSEGV, &once, &before), 0);
 	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, LONG), LONG);
 	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
 	assert_int_equal(peer.from->tail, LONG);
@@ -365,6 +366,31 @@ test_publish(void **state)
 {
 	assert_int_equal(publish(UROCE_MEMIF_LONG_BYTES / 2), UROCE_MEMIF_STEP);
 	assert_int_equal(publish(UROCE_MEMIF_LONG_BYTES / 2 - 1), 0);
+}
+
+/* Long frames fill the ring in the middle of a step: the device takes those, and the others stay with the caller. */
+static void
+test_publish_until_full(void **state)
+{
+	struct rte_mbuf_ext_shared_info shared = { .free_cb = leave_memory, .refcnt = 2 * SLOTS };
+	static uint8_t bytes[UROCE_MEMIF_LONG_BYTES / 2];
+	struct rte_mbuf *frames[2 * SLOTS];
+
+	open_device(true);
+	for (unsigned int i = 0; i < RTE_DIM(frames); i++) {
+		frames[i] = rte_pktmbuf_alloc(tap.port->queues[0].pool);
+		assert_non_null(frames[i]);
+		rte_pktmbuf_attach_extbuf(frames[i], bytes, RTE_BAD_IOVA, sizeof(bytes), &shared);
+		assert_non_null(rte_pktmbuf_append(frames[i], sizeof(bytes)));
+	}
+	/* UROCE_MEMIF_STEP does not divide the slots that are left */
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, 1), 1);
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, &frames[1], SLOTS + 2), SLOTS - 1);
+	assert_int_equal(peer.from->tail, SLOTS);
+	assert_int_equal(rte_mbuf_ext_refcnt_read(&shared), SLOTS);
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, &frames[SLOTS], SLOTS), 0);
+	rte_pktmbuf_free_bulk(&frames[SLOTS], SLOTS);
+	close_device();
 }
 
 enum corruption { INDEX, REGION, OFFSET, LENGTH, CORRUPTIONS };
@@ -476,7 +502,7 @@ UROCE_TESTS(port_memif)
 		cmocka_unit_test(test_corrupt),		 cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_full),		 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_detached),	 cmocka_unit_test(test_wake),
-		cmocka_unit_test(test_publish),
+		cmocka_unit_test(test_publish),		 cmocka_unit_test(test_publish_until_full),
 	};
 
 	test_eal_init(NULL);

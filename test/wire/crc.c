@@ -3,8 +3,8 @@
  *
  * Both CRC functions for a few blocks, compared with a CRC computed bit by bit: each single bit of each number of
  * blocks, random data and masks, any alignment, and a CRC that continues. The same for payloads: any length, alignment
- * and initial CRC, and each bit of some payloads. ISA-L leaves no upper halves of
- * vector registers in use.
+ * and initial CRC, and each bit of some payloads. ISA-L leaves no upper halves
+ * of vector registers in use.
  */
 
 #include <setjmp.h>

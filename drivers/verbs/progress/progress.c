@@ -79,13 +79,7 @@ struct seen {
 static void
 see(struct uroce_worker *worker, struct seen *seen)
 {
-	const uint64_t round_ns = __atomic_load_n(&worker->now_ns, __ATOMIC_RELAXED);
-
-	/* polls of an idle worker by threads of other workers do not count */
-	if (round_ns != __atomic_load_n(&worker->idle_help_ns, __ATOMIC_RELAXED))
-		seen->round_ns = round_ns;
-	seen->rounds = __atomic_load_n(&worker->load.rounds, __ATOMIC_RELAXED) -
-		       __atomic_load_n(&worker->idle_helps, __ATOMIC_RELAXED);
+	seen->rounds = uroce_driven_rounds(worker, &seen->round_ns);
 	seen->waits = __atomic_load_n(seen->waits_of, __ATOMIC_RELAXED);
 	seen->visits = __atomic_load_n(&seen->visits_of->begun, __ATOMIC_RELAXED);
 }
