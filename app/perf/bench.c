@@ -54,6 +54,7 @@ params_make(const struct perf_bench *b, uint32_t size, struct perf_params *p)
 		.size = size,
 		.qps = o->qps,
 		.depth = o->mode == PERF_LAT ? 1 : o->depth,
+		.buffers = o->buffers,
 		.rd_atomic = RTE_MAX(rd_atomic, 1u),
 		.verify = o->verify,
 		.fault = o->fault,

@@ -157,6 +157,18 @@ set_mtu(struct parse *p, const char *arg)
 }
 
 static int
+set_buffers(struct parse *p, const char *arg)
+{
+	uint32_t bytes;
+
+	if (uroce_perf_size_parse(arg, &bytes) != 0 || bytes == 0 || bytes > UROCE_PERF_BUFFER_BYTES)
+		return wrong(p, "--buffers %s: use a number of bytes from 1 to %u, e.g. 512K or 8M", arg,
+			     UROCE_PERF_BUFFER_BYTES);
+	p->o->buffers = bytes;
+	return 0;
+}
+
+static int
 set_time(struct parse *p, const char *arg)
 {
 	char *end;
@@ -270,6 +282,7 @@ enum {
 	OPT_QPS,
 	OPT_WORKERS,
 	OPT_DEPTH,
+	OPT_BUFFERS,
 	OPT_TIME,
 	OPT_ITERS,
 	OPT_STATS_PERIOD,
@@ -298,6 +311,7 @@ static const struct option long_options[] = {
 	{ "qps", required_argument, NULL, OPT_QPS },
 	{ "workers", required_argument, NULL, OPT_WORKERS },
 	{ "depth", required_argument, NULL, OPT_DEPTH },
+	{ "buffers", required_argument, NULL, OPT_BUFFERS },
 	{ "time", required_argument, NULL, OPT_TIME },
 	{ "iters", required_argument, NULL, OPT_ITERS },
 	{ "stats-period", required_argument, NULL, OPT_STATS_PERIOD },
@@ -333,6 +347,7 @@ set_option(struct parse *p, int option, const char *arg)
 	case OPT_MODE: return set_mode(p, arg);
 	case OPT_SIZE: return set_size(p, arg);
 	case OPT_MTU: return set_mtu(p, arg);
+	case OPT_BUFFERS: return set_buffers(p, arg);
 	case OPT_TIME: return set_time(p, arg);
 	case OPT_STATS_PERIOD: return set_stats_period(p, arg);
 	case OPT_SERVER: return set_role(p, PERF_SERVER);

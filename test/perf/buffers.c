@@ -81,6 +81,36 @@ test_layouts(void **state)
 	}
 }
 
+/* --buffers: as much memory, but at least a message, and no more than all queue pairs may have. */
+static void
+test_bytes_given(void **state)
+{
+	static const struct {
+		uint32_t buffers, size, qps, slots;
+	} cases[] = {
+		{ 0, 65536, 1, 16 },		/* 1 MiB */
+		{ 524288, 65536, 1, 8 },
+		{ 8 << 20, 65536, 1, 128 },
+		{ 1, 65536, 1, 1 },
+		{ 8 << 20, 65536, 64, 16 },	/* 64 MiB in all */
+	};
+
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		for (unsigned int verify = 0; verify < 2; verify++) {
+			struct perf_params p = {
+				.op = PERF_WRITE, .mtu = 4096, .depth = 128, .fault = -1,
+				.size = cases[i].size, .qps = cases[i].qps, .buffers = cases[i].buffers,
+				.verify = verify,
+			};
+
+			if (cases[i].buffers == 0 && verify)
+				continue;
+			check_layout(&p);
+			assert_int_equal(layout(&p, false).slots, cases[i].slots);
+		}
+	}
+}
+
 static struct perf_end
 create(enum perf_op op, bool server, bool verify, int64_t fault)
 {
@@ -191,6 +221,7 @@ UROCE_TESTS(perf_buffers)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_bytes_given),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_destination_is_poisoned),
 		cmocka_unit_test(test_source_of_reads),

@@ -58,6 +58,7 @@ static const struct perf_params params = {
 	.mtu = 2048,
 	.qps = 65536,
 	.depth = 1,
+	.buffers = 4097,
 	.rd_atomic = 16,
 	.verify = true,
 	.fault = -1,
@@ -80,6 +81,7 @@ test_params_come_back(void **state)
 	assert_int_equal(got.mtu, params.mtu);
 	assert_int_equal(got.qps, params.qps);
 	assert_int_equal(got.depth, params.depth);
+	assert_int_equal(got.buffers, params.buffers);
 	assert_int_equal(got.rd_atomic, params.rd_atomic);
 	assert_true(got.verify);
 	assert_int_equal(got.fault, -1);
@@ -139,28 +141,30 @@ test_verdict_comes_back(void **state)
 static const char *const wrong_params[] = {
 	"",
 	"row",
-	"rows op=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=2 transport=1 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=2 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=3 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=7 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=3 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=1073741825 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=-8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=300 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=8192 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=0 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=65537 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=0 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=32769 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=0 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=129 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=2 fault=0",
-	"row op=0 transport=0 mode=0 size=8x mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=0 transport=0 mode=0 size=99999999999999999999 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
-	"row op=5 transport=0 mode=0 size=16 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0", /* an atomic
+	"rows op=0 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=2 transport=1 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=2 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=3 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=7 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=3 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=1073741825 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=-8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=300 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=8192 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=0 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=65537 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=0 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=32769 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=67108865 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=0 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=129 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=8 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=2 fault=0",
+	"row op=0 transport=0 mode=0 size=8x mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 size=99999999999999999999 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
+	"row op=5 transport=0 mode=0 size=16 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0", /* an atomic
 										       */
-	"row op=0 transport=0 mode=0 mtu=256 qps=1 depth=1 rd_atomic=1 verify=0 fault=0",
+	"row op=0 transport=0 mode=0 mtu=256 qps=1 depth=1 buffers=0 rd_atomic=1 verify=0 fault=0",
 };
 
 static const char *const wrong_qps[] = {

@@ -56,6 +56,7 @@ test_defaults(void **state)
 	assert_int_equal(o.qps, 1);
 	assert_int_equal(o.workers, 0);
 	assert_int_equal(o.depth, 128);
+	assert_int_equal(o.buffers, 0);
 	assert_true(o.time_s == 5);
 	assert_int_equal(o.iters, 0);
 	assert_int_equal(o.fault, -1);
@@ -80,6 +81,8 @@ test_all_given(void **state)
 	assert_true(o.mtu_given);
 	assert_int_equal(o.qps, 64);
 	assert_int_equal(o.depth, 7);
+	assert_int_equal(parse(&o, "--buffers 512K"), 0);
+	assert_int_equal(o.buffers, 524288);
 	assert_int_equal(parse(&o, "--workers 3"), 0);
 	assert_int_equal(o.workers, 3);
 	assert_int_equal(o.qps, 3);
@@ -169,6 +172,9 @@ static const struct {
 	{ "--workers 2 --qps 1", "raise --qps 1" },
 	{ "--depth 0", "from 1 to 32768" },
 	{ "--depth 32769", "from 1 to 32768" },
+	{ "--buffers 0", "from 1 to 67108864" },
+	{ "--buffers 65M", "from 1 to 67108864" },
+	{ "--buffers all", "from 1 to 67108864" },
 	{ "--time 0", "seconds above 0" },
 	{ "--time -1", "seconds above 0" },
 	{ "--time nan", "seconds above 0" },

@@ -26,8 +26,8 @@ uroce_perf_lines_alloc(size_t bytes)
 	return lines != NULL ? memset(lines, 0, bytes) : NULL;
 }
 
-/* Get a QP's slots in each direction: few enough to stay in the cache, or with --verify one for each message
- * outstanding, since a slot must not be overwritten before it is checked. */
+/* Get a QP's slots in each direction. By default, they are few enough to stay in the cache; with --verify there is one for
+ * each message outstanding, since a slot must not be overwritten before it is checked. */
 static uint32_t
 slots_of(const struct perf_params *p, uint32_t stride, uint32_t depth)
 {
@@ -36,6 +36,8 @@ slots_of(const struct perf_params *p, uint32_t stride, uint32_t depth)
 
 	if (p->mode == PERF_LAT)
 		return 1;
+	if (p->buffers != 0)
+		window = p->buffers;
 	window = RTE_MIN(window, UROCE_PERF_BUFFER_BYTES / p->qps);
 	slots = RTE_MAX(window / stride, 1u);
 	return rte_align32prevpow2((uint32_t)RTE_MIN(slots, rte_align32pow2(depth)));

@@ -114,16 +114,16 @@ int
 uroce_perf_send_params(struct perf_conn *conn, const struct perf_params *p)
 {
 	return uroce_perf_conn_send(conn,
-				    "row op=%u transport=%u mode=%u size=%u mtu=%u qps=%u depth=%u rd_atomic=%u "
-				    "verify=%u fault=%lld",
-				    p->op, p->transport, p->mode, p->size, p->mtu, p->qps, p->depth, p->rd_atomic,
-				    p->verify, (long long)(p->fault + 1));
+				    "row op=%u transport=%u mode=%u size=%u mtu=%u qps=%u depth=%u buffers=%u "
+				    "rd_atomic=%u verify=%u fault=%lld",
+				    p->op, p->transport, p->mode, p->size, p->mtu, p->qps, p->depth, p->buffers,
+				    p->rd_atomic, p->verify, (long long)(p->fault + 1));
 }
 
 int
 uroce_perf_parse_params(const char *line, struct perf_params *p)
 {
-	uint64_t op, transport, mode, size, mtu, qps, depth, rd_atomic, verify, fault;
+	uint64_t op, transport, mode, size, mtu, qps, depth, buffers, rd_atomic, verify, fault;
 
 	if (!uroce_perf_message_is(line, "row") ||
 	    uroce_perf_message_number(line, "op", 0, PERF_OP_COUNT - 1, &op) != 0 ||
@@ -134,6 +134,7 @@ uroce_perf_parse_params(const char *line, struct perf_params *p)
 	    uroce_perf_message_number(line, "mtu", 256, 4096, &mtu) != 0 ||
 	    uroce_perf_message_number(line, "qps", 1, UROCE_PERF_MAX_QPS, &qps) != 0 ||
 	    uroce_perf_message_number(line, "depth", 1, UROCE_MAX_QP_WR, &depth) != 0 ||
+	    uroce_perf_message_number(line, "buffers", 0, UROCE_PERF_BUFFER_BYTES, &buffers) != 0 ||
 	    uroce_perf_message_number(line, "rd_atomic", 1, UROCE_MAX_RD_ATOMIC, &rd_atomic) != 0 ||
 	    uroce_perf_message_number(line, "verify", 0, 1, &verify) != 0 ||
 	    uroce_perf_message_number(line, "fault", 0, (uint64_t)INT32_MAX + 1, &fault) != 0)
@@ -150,6 +151,7 @@ uroce_perf_parse_params(const char *line, struct perf_params *p)
 		.mtu = (uint32_t)mtu,
 		.qps = (uint32_t)qps,
 		.depth = (uint32_t)depth,
+		.buffers = (uint32_t)buffers,
 		.rd_atomic = (uint32_t)rd_atomic,
 		.verify = verify != 0,
 		.fault = (int64_t)fault - 1,

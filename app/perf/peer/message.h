@@ -26,7 +26,7 @@
 #include "peer/oob.h"
 #include "measure/server.h"
 
-#define PERF_OOB_VERSION 2
+#define PERF_OOB_VERSION 3
 
 /** Find " key=" and its decimal value. @return 0; -EPROTO: missing, not a number, not min..max */
 int uroce_perf_message_number(const char *line, const char *key, uint64_t min, uint64_t max,

@@ -326,6 +326,8 @@ config_show(struct show *v)
 	else
 		fprintf(out, "size %u\n", o->size);
 	fprintf(out, "mtu %u\nqps %u\ndepth %u\n", o->mtu, o->qps, o->depth);
+	if (o->buffers != 0)
+		fprintf(out, "buffers %u\n", o->buffers);
 	if (o->iters != 0)
 		fprintf(out, "iters %" PRIu64 "\n", o->iters);
 	else
