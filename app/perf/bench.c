@@ -171,9 +171,11 @@ row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 static void
 floor_take(const struct perf_bench *b, struct perf_row *row)
 {
+	const double rtt_ns = row->params.mode == PERF_LAT ? row->lat_us.p50 * 1e3 : 0;
+
 	if (!b->options->floor || uroce_app_stopped())
 		return;
-	if (uroce_perf_floor_take(&row->floor, &row->params, &b->place) != 0)
+	if (uroce_perf_floor_take(&row->floor, &row->params, &b->place, rtt_ns) != 0)
 		fprintf(stderr, "uroce-perf: --floor: EAL has too little memory for it: reserve more hugepages, or "
 				"raise -m\n");
 }

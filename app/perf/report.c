@@ -80,9 +80,13 @@ floor_line(FILE *out, const struct perf_row *r)
 	fprintf(out, "floor %s:", size_text(r->params.size, size, sizeof(size)));
 	if (f->gbps > 0)
 		fprintf(out, " CRC and copy (%s) %.1f Gb/s a core", f->copy, f->gbps);
+	if (f->pair_gbps > 0)
+		fprintf(out, ", with the sender's CRC %.1f", f->pair_gbps);
 	if (f->mops > 0)
 		fprintf(out, "%s mbufs over a ring %.1f M/s, there and back %.0f ns, p99.9 %.0f",
 			f->gbps > 0 ? ";" : "", f->mops, f->rtt_ns, f->rtt_p999_ns);
+	if (f->span > 0)
+		fprintf(out, ", %u in a row %.0f, p99.9 %.0f", f->span, f->span_ns, f->span_p999_ns);
 	if (bound != PERF_BOUND_NONE)
 		fprintf(out, "; %s: %.3f of what it allows", uroce_perf_bounds[bound], share);
 	fprintf(out, "\n");
@@ -157,9 +161,11 @@ json_floor(FILE *out, const struct perf_row *r)
 	if (!has_floor(r))
 		return;
 	fprintf(out,
-		",\n   \"floor\": {\"gbps\": %.3f, \"copy\": \"%s\", \"cores\": %u, \"mops\": %.3f, "
-		"\"rtt_ns\": %.1f, \"rtt_p999_ns\": %.1f},\n",
-		f->gbps, f->copy != NULL ? f->copy : "", f->cores, f->mops, f->rtt_ns, f->rtt_p999_ns);
+		",\n   \"floor\": {\"gbps\": %.3f, \"copy\": \"%s\", \"pair_gbps\": %.3f, \"cores\": %u, "
+		"\"mops\": %.3f, \"rtt_ns\": %.1f, \"rtt_p999_ns\": %.1f, \"span\": %u, \"span_ns\": %.1f, "
+		"\"span_p999_ns\": %.1f},\n",
+		f->gbps, f->copy != NULL ? f->copy : "", f->pair_gbps, f->cores, f->mops, f->rtt_ns, f->rtt_p999_ns,
+		f->span, f->span_ns, f->span_p999_ns);
 	if (bound == PERF_BOUND_NONE)
 		fprintf(out, "   \"bound\": null, \"share\": null");
 	else

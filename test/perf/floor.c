@@ -24,6 +24,14 @@
 #include "measure/endpoint.h"
 #include "floor/floor.h"
 
+static const struct perf_floor_load loads[] = {
+	{ 65536, 4096, 1 << 20 },
+	{ 65536, 1024, 1 << 20 },
+	{ 65, 4096, 8192 },
+	{ 4097, 256, 4160 },
+	{ 1 << 20, 4096, 1 }, /* a window smaller than a message holds one */
+};
+
 static const struct perf_params params = {
 	.op = PERF_WRITE, .size = 65536, .mtu = 4096, .qps = 1, .depth = 128
 };
@@ -41,14 +49,6 @@ is_copy(const char *name)
 static void
 test_bytes(void **state)
 {
-	static const struct perf_floor_load loads[] = {
-		{ 65536, 4096, 1 << 20 },
-		{ 65536, 1024, 1 << 20 },
-		{ 65, 4096, 8192 },
-		{ 4097, 256, 4160 },
-		{ 1 << 20, 4096, 1 }, /* a window smaller than a message holds one */
-	};
-
 	for (unsigned int i = 0; i < RTE_DIM(loads); i++) {
 		struct perf_floor f = { 0 };
 
@@ -59,23 +59,40 @@ test_bytes(void **state)
 }
 
 static void
-test_no_memory(void **state)
+test_pair(void **state)
 {
-	const struct perf_floor_load load = { 65536, 4096, (size_t)1 << 40 };
-	struct perf_floor f = { .gbps = 1 };
+	for (unsigned int i = 0; i < RTE_DIM(loads); i++) {
+		struct perf_floor f = { .copy = "uroce" };
 
-	assert_int_equal(uroce_perf_floor_bytes(&f, &load), -ENOMEM);
-	assert_true(f.gbps == 0);
+		assert_int_equal(uroce_perf_floor_pair(&f, &loads[i], rte_get_next_lcore(-1, 1, 0)), 0);
+		assert_true(f.pair_gbps > 0);
+		assert_null(rte_ring_lookup("uroce_floor_pair"));
+	}
 }
 
 static void
-check_rings(unsigned int lcore)
+test_no_memory(void **state)
+{
+	const struct perf_floor_load load = { 65536, 4096, (size_t)1 << 40 };
+	struct perf_floor f = { .gbps = 1, .copy = "uroce", .pair_gbps = 1 };
+
+	assert_int_equal(uroce_perf_floor_bytes(&f, &load), -ENOMEM);
+	assert_true(f.gbps == 0);
+	f.copy = "uroce";
+	assert_int_equal(uroce_perf_floor_pair(&f, &load, rte_get_next_lcore(-1, 1, 0)), -ENOMEM);
+	assert_true(f.pair_gbps == 0);
+}
+
+static void
+check_rings(unsigned int lcore, double rtt_ns)
 {
 	/* twice: the first measurement must leave no state */
 	for (unsigned int i = 0; i < 2; i++) {
 		struct perf_floor f = { 0 };
 
-		assert_int_equal(uroce_perf_floor_rings(&f, lcore), 0);
+		assert_int_equal(uroce_perf_floor_rings(&f, lcore, rtt_ns), 0);
+		assert_true((f.span > 0) == (rtt_ns > 0) && (f.span_ns > 0) == (rtt_ns > 0));
+		assert_true(f.span_p999_ns >= f.span_ns);
 		assert_true(f.mops > 0);
 		assert_true(f.rtt_ns > 0);
 		assert_null(rte_ring_lookup("uroce_floor_there"));
@@ -86,8 +103,9 @@ check_rings(unsigned int lcore)
 static void
 test_rings(void **state)
 {
-	check_rings(LCORE_ID_ANY);
-	check_rings(rte_get_next_lcore(-1, 1, 0));
+	check_rings(LCORE_ID_ANY, 0);
+	check_rings(LCORE_ID_ANY, 1500);
+	check_rings(rte_get_next_lcore(-1, 1, 0), 0);
 }
 
 static void
@@ -96,14 +114,14 @@ test_take(void **state)
 	const struct perf_floor_place here = { true, LCORE_ID_ANY, 1 }, elsewhere = { false, LCORE_ID_ANY, 3 };
 	struct perf_floor f = { 0 };
 
-	assert_int_equal(uroce_perf_floor_take(&f, &params, &here), 0);
+	assert_int_equal(uroce_perf_floor_take(&f, &params, &here, 0), 0);
 	assert_true(f.gbps > 0 && f.mops > 0 && f.rtt_ns > 0 && f.cores == 1);
 	f = (struct perf_floor){ .gbps = 1e9, .copy = "none", .mops = 1e9, .rtt_ns = 1e-9 };
-	assert_int_equal(uroce_perf_floor_take(&f, &params, &here), 0);
+	assert_int_equal(uroce_perf_floor_take(&f, &params, &here, 0), 0);
 	assert_true(f.gbps == 1e9 && f.mops == 1e9 && f.rtt_ns == 1e-9);
 	assert_string_equal(f.copy, "none");
 	f = (struct perf_floor){ 0 };
-	assert_int_equal(uroce_perf_floor_take(&f, &params, &elsewhere), 0);
+	assert_int_equal(uroce_perf_floor_take(&f, &params, &elsewhere, 0), 0);
 	assert_true(f.gbps > 0 && f.mops == 0 && f.rtt_ns == 0 && f.cores == 3);
 }
 
@@ -116,14 +134,14 @@ test_small(void **state)
 	struct perf_floor f = { 0 };
 
 	p.size = RTE_CACHE_LINE_SIZE - 1;
-	assert_int_equal(uroce_perf_floor_take(&f, &p, &here), 0);
+	assert_int_equal(uroce_perf_floor_take(&f, &p, &here, 0), 0);
 	assert_true(f.gbps == 0 && f.mops > 0);
 }
 
 UROCE_TESTS(perf_floor)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes), cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_bytes), cmocka_unit_test(test_pair), cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_rings), cmocka_unit_test(test_take),
 		cmocka_unit_test(test_small),
 	};

@@ -204,11 +204,11 @@ test_greetings(void **state)
 	char error[256];
 
 	assert_int_equal(
-		uroce_perf_message_greeting("uroce-perf 2 hello to=0", "hello", error, 256), 0);
+		uroce_perf_message_greeting("uroce-perf 3 hello to=0", "hello", error, 256), 0);
 	assert_int_equal(uroce_perf_message_greeting("uroce-perf 1 hello", "hello", error, 256),
 			 -1);
 	assert_non_null(strstr(error, "version 1"));
-	assert_int_equal(uroce_perf_message_greeting("uroce-perf 2 welcome", "hello", error, 256),
+	assert_int_equal(uroce_perf_message_greeting("uroce-perf 3 welcome", "hello", error, 256),
 			 -1);
 	assert_non_null(strstr(error, "--server"));
 	assert_int_equal(uroce_perf_message_greeting("SSH-2.0-OpenSSH", "hello", error, 256), -1);

@@ -160,18 +160,18 @@ test_floor(void **state)
 {
 	struct perf_row rows[3] = { row, row, row };
 
-	rows[0].floor = (struct perf_floor){ 250, "memcpy", 1, 140.26, 301.4, 900.2 };
+	rows[0].floor = (struct perf_floor){ 250, "memcpy", 200, 1, 140.26, 301.4, 900.2, 0, 0, 0 };
 	rows[1].params.size = 64;
 	rows[1].params.mode = PERF_LAT;
-	rows[1].floor = (struct perf_floor){ 0, "", 1, 140.26, 301.4, 900.2 };
+	rows[1].floor = (struct perf_floor){ 0, "", 0, 1, 140.26, 301.4, 900.2, 3, 904, 2700 };
 	print(NULL, rows, 3);
 	assert_non_null(strstr(text, " errors  share\n"));
 	assert_non_null(strstr(text, "      1  0.262\n"));
-	assert_non_null(strstr(text, "floor 4097: CRC and copy (memcpy) 250.0 Gb/s a core; mbufs over a ring "
-				     "140.3 M/s, there and back 301 ns, p99.9 900; bytes: 0.262 of what it allows\n"));
+	assert_non_null(strstr(text, "floor 4097: CRC and copy (memcpy) 250.0 Gb/s a core, with the sender's CRC 200.0; "
+				     "mbufs over a ring 140.3 M/s, there and back 301 ns, p99.9 900; bytes: 0.262 of what it allows\n"));
 	assert_non_null(strstr(text, "      1  0.241\n"));
-	assert_non_null(strstr(text, "floor 64: mbufs over a ring 140.3 M/s, there and back 301 ns, p99.9 900; round trip: "
-				     "0.241 of what it allows\n"));
+	assert_non_null(strstr(text, "floor 64: mbufs over a ring 140.3 M/s, there and back 301 ns, p99.9 900, 3 in a row 904, "
+				     "p99.9 2700; round trip: 0.241 of what it allows\n"));
 	assert_non_null(strstr(text, "      1\n")); /* the third row has no share */
 	print(NULL, &row, 1);
 	assert_null(strstr(text, "share"));
@@ -207,10 +207,11 @@ test_json_floor(void **state)
 
 	print(uroce_perf_report_json, &r, 1);
 	assert_null(strstr(text, "floor"));
-	r.floor = (struct perf_floor){ 250, "memcpy", 1, 140.26, 301.4, 900.2 };
+	r.floor = (struct perf_floor){ 250, "memcpy", 200, 1, 140.26, 301.4, 900.2, 0, 0, 0 };
 	print(uroce_perf_report_json, &r, 1);
 	assert_non_null(strstr(text, "\"handed_over\": 12,\n   \"floor\": {\"gbps\": 250.000, \"copy\": "
-				     "\"memcpy\", \"cores\": 1, \"mops\": 140.260, \"rtt_ns\": 301.4, \"rtt_p999_ns\": 900.2},\n"
+				     "\"memcpy\", \"pair_gbps\": 200.000, \"cores\": 1, \"mops\": 140.260, \"rtt_ns\": 301.4, "
+				     "\"rtt_p999_ns\": 900.2, \"span\": 0, \"span_ns\": 0.0, \"span_p999_ns\": 0.0},\n"
 				     "   \"bound\": \"bytes\", \"share\": 0.2622}"));
 }
 

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include <rte_lcore.h>
+
 #include "measure/endpoint.h"
 #include "floor/floor.h"
 
@@ -36,7 +38,7 @@ load_of(const struct perf_params *p, struct perf_floor_load *load)
 
 int
 uroce_perf_floor_take(struct perf_floor *f, const struct perf_params *p,
-		      const struct perf_floor_place *place)
+		      const struct perf_floor_place *place, double rtt_ns)
 {
 	struct perf_floor_load load;
 	struct perf_floor now = { 0 };
@@ -45,17 +47,23 @@ uroce_perf_floor_take(struct perf_floor *f, const struct perf_params *p,
 	/* a smaller message is in the cache line of the packet's header, so it costs only packets */
 	if (ret == 0 && p->size >= RTE_CACHE_LINE_SIZE)
 		ret = uroce_perf_floor_bytes(&now, &load);
+	if (ret == 0 && now.gbps > 0 && place->both_ends && place->lcore != LCORE_ID_ANY)
+		ret = uroce_perf_floor_pair(&now, &load, place->lcore);
 	if (ret == 0 && place->both_ends)
-		ret = uroce_perf_floor_rings(&now, place->lcore);
+		ret = uroce_perf_floor_rings(&now, place->lcore, rtt_ns);
 	if (ret != 0)
 		return ret;
 	if (now.gbps >= f->gbps) {
 		f->gbps = now.gbps;
 		f->copy = now.copy;
 	}
+	f->pair_gbps = RTE_MAX(f->pair_gbps, now.pair_gbps);
 	f->cores = place->cores;
 	f->mops = RTE_MAX(f->mops, now.mops);
 	f->rtt_ns = f->rtt_ns == 0 ? now.rtt_ns : RTE_MIN(f->rtt_ns, now.rtt_ns);
+	f->span = now.span;
+	f->span_ns = now.span_ns;
+	f->span_p999_ns = now.span_p999_ns;
 	f->rtt_p999_ns = f->rtt_p999_ns == 0 ? now.rtt_p999_ns : RTE_MIN(f->rtt_p999_ns, now.rtt_p999_ns);
 	return 0;
 }

@@ -26,6 +26,7 @@
 #define SLICES	    10 /* per pool; the best one counts, since others may have been interrupted */
 #define SLICE_MS    4
 #define ROUNDS_MS   50 /* of round trips, one after the other */
+#define SPANS_MS    500 /* of spans: 99.9 % of them need many */
 #define FRAME_BYTES 82 /* of a WRITE: Ethernet, IPv4, UDP, BTH, RETH, 8 bytes and the ICRC */
 #define POOL_CACHE  512
 #define ROOM_BYTES  (RTE_PKTMBUF_HEADROOM + 128)
@@ -201,22 +202,29 @@ rate(struct rings *r, unsigned int lcore)
 	return best;
 }
 
-/* Measure round trips, in cycles. */
 static void
-round_trips(struct rings *r, unsigned int lcore, struct perf_histogram *h)
+round_trip(struct rings *r, unsigned int lcore, uint64_t value)
+{
+	one_send(r, r->there, value);
+	do {
+		if (lcore == LCORE_ID_ANY)
+			answer_one(r);
+	} while (!one_receive(r, r->back, &r->read_back));
+}
+
+/* Measure spans of round trips, in cycles. */
+static void
+round_trips(struct rings *r, unsigned int lcore, unsigned int span, unsigned int ms, struct perf_histogram *h)
 {
 	uint64_t start, now, end;
 
 	uroce_perf_histogram_init(h);
 	launch(r, answer_all, lcore);
-	end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * ROUNDS_MS;
+	end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * ms;
 	do { /* at least one, even if the other lcore starts late */
 		start = rte_rdtsc();
-		one_send(r, r->there, start);
-		do {
-			if (lcore == LCORE_ID_ANY)
-				answer_one(r);
-		} while (!one_receive(r, r->back, &r->read_back));
+		for (unsigned int i = 0; i < span; i++)
+			round_trip(r, lcore, start);
 		now = rte_rdtsc();
 		uroce_perf_histogram_add(h, now - start);
 	} while (now < end);
@@ -229,10 +237,25 @@ ring_create(const char *name)
 	return rte_ring_create(name, UROCE_APP_RING_FRAMES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
-static int
-measure(struct perf_floor *f, struct rings *r, unsigned int lcore, struct perf_histogram *h)
+static void
+latencies(struct perf_floor *f, struct rings *r, unsigned int lcore, double rtt_ns, struct perf_histogram *h)
 {
 	const double ns = 1e9 / (double)rte_get_tsc_hz();
+
+	round_trips(r, lcore, 1, ROUNDS_MS, h);
+	f->rtt_ns = (double)uroce_perf_histogram_quantile(h, 0.5) * ns;
+	f->rtt_p999_ns = (double)uroce_perf_histogram_quantile(h, 0.999) * ns;
+	if (rtt_ns <= 0)
+		return;
+	f->span = (unsigned int)RTE_MAX(rtt_ns / f->rtt_ns, 1.0);
+	round_trips(r, lcore, f->span, SPANS_MS, h);
+	f->span_ns = (double)uroce_perf_histogram_quantile(h, 0.5) * ns;
+	f->span_p999_ns = (double)uroce_perf_histogram_quantile(h, 0.999) * ns;
+}
+
+static int
+measure(struct perf_floor *f, struct rings *r, unsigned int lcore, double rtt_ns, struct perf_histogram *h)
+{
 
 	for (unsigned int i = 0; i < RTE_DIM(pool_mbufs); i++) {
 		r->pool = rte_pktmbuf_pool_create("uroce_floor", pool_mbufs[i], POOL_CACHE, 0, ROOM_BYTES,
@@ -240,18 +263,15 @@ measure(struct perf_floor *f, struct rings *r, unsigned int lcore, struct perf_h
 		if (r->pool == NULL)
 			return -ENOMEM;
 		f->mops = RTE_MAX(f->mops, rate(r, lcore) / 1e6);
-		if (i == 0) { /* only one or two mbufs circulate, so any pool will do */
-			round_trips(r, lcore, h);
-			f->rtt_ns = (double)uroce_perf_histogram_quantile(h, 0.5) * ns;
-			f->rtt_p999_ns = (double)uroce_perf_histogram_quantile(h, 0.999) * ns;
-		}
+		if (i == 0) /* only one or two mbufs circulate, so any pool will do */
+			latencies(f, r, lcore, rtt_ns, h);
 		rte_mempool_free(r->pool);
 	}
 	return 0;
 }
 
 int
-uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore)
+uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore, double rtt_ns)
 {
 	struct rings *r = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*r));
 	struct perf_histogram *h = malloc(sizeof(*h));
@@ -260,6 +280,7 @@ uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore)
 	f->mops = 0;
 	f->rtt_ns = 0;
 	f->rtt_p999_ns = 0;
+	f->span = 0;
 	if (r == NULL || h == NULL)
 		goto free_both;
 	*r = (struct rings){
@@ -267,7 +288,7 @@ uroce_perf_floor_rings(struct perf_floor *f, unsigned int lcore)
 		.back = ring_create("uroce_floor_back"),
 	};
 	if (r->there != NULL && r->back != NULL)
-		ret = measure(f, r, lcore, h);
+		ret = measure(f, r, lcore, rtt_ns, h);
 	rte_ring_free(r->there);
 	rte_ring_free(r->back);
 free_both:
