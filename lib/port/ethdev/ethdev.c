@@ -42,6 +42,18 @@ complain(const struct uroce_port *port, const char *what, int ret)
 	return ret;
 }
 
+/* net_memif does not say why. */
+static int
+complain_of_start(const struct uroce_port *port, int ret)
+{
+	if (!port->at_process)
+		return complain(port, "cannot start the port", ret);
+	UROCE_LOG(ERR, "port %u: net_memif cannot connect: the program at its other end has not started, or has just "
+		       "ended: start the one with role=server first\n",
+		  port->port_id);
+	return ret;
+}
+
 static void
 give_back(struct uroce_port *port)
 {
@@ -362,7 +374,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 		return ret;
 	ret = rte_eth_dev_start(port->port_id);
 	if (ret < 0)
-		return complain(port, "cannot start the port", ret);
+		return complain_of_start(port, ret);
 	ret = uroce_udp_start(port);
 	if (ret < 0)
 		uroce_ethdev_halt(port->port_id);
