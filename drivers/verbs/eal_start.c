@@ -96,6 +96,15 @@ hook(void)
 	uroce_plt_hook_all(&init);
 }
 
+static const char *
+advice_of(int error)
+{
+	if (error == ENOMEM)
+		return "give EAL less memory (-m, uroce-run's --memory), or this process more (ulimit -v)";
+	return "check that each --vdev (uroce-run's --port) is the name of a DPDK driver, e.g. net_tap or net_ring, with "
+	       "that driver's arguments";
+}
+
 bool
 uroce_eal_start(void)
 {
@@ -138,9 +147,8 @@ uroce_eal_start(void)
 	if (ret >= 0)
 		hook();
 	else
-		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: check that each --vdev (uroce-run's "
-			       "--port) is the name of a DPDK driver, e.g. net_tap or net_ring, with that driver's "
-			       "arguments", given, rte_strerror(rte_errno));
+		uroce_complain("EAL does not start with UROCE_EAL_ARGS=\"%s\": %s: %s", given, rte_strerror(rte_errno),
+			       advice_of(rte_errno));
 	return ret >= 0;
 }
 

@@ -112,6 +112,29 @@ test_wrong_eal_args(void **state)
 	assert_none(words, NULL, "uroce: UROCE_EAL_ARGS has more than 60 words");
 }
 
+/* EAL asks for more address space than is left. */
+static int
+none_in_little_space(void)
+{
+	unsigned long pages;
+	struct rlimit limit;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	CHECK(f != NULL && fscanf(f, "%lu", &pages) == 1 && fclose(f) == 0);
+	CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+	limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (1ul << 30);
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	return none();
+}
+
+static void
+test_too_much_memory(void **state)
+{
+	process_run("--no-huge -m 4096 --no-shconf --no-pci --no-telemetry --vdev=net_null0", NULL, none_in_little_space,
+		    said);
+	assert_non_null(strstr(said, "Cannot allocate memory: give EAL less memory"));
+}
+
 static void
 test_wrong_addresses(void **state)
 {
@@ -585,6 +608,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_port),
 		cmocka_unit_test(test_wrong_eal_args),
+		cmocka_unit_test(test_too_much_memory),
 		cmocka_unit_test(test_wrong_addresses),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_no_memory),
