@@ -122,12 +122,15 @@ struct uroce_worker_load {
 	uint64_t total_ns;	/* since the worker was created */
 	uint64_t rounds;
 	uint64_t busy_rounds;	/* rounds that received or sent frames */
+	uint64_t late_rounds;	/* rounds that began 200 us or more after the round before, with no sleep between */
+	uint64_t latest_ns;	/* the longest such time; 0: no round was late */
 };
 
 /**
- * Get the worker's load since its creation; subtract two results for the load of an interval. A round lasts until the
- * next one begins, so it includes the program's own work between the two polls. Any thread, also while the worker is
- * polled.
+ * Get the worker's load since its creation; subtract two results for the load of an interval, except of latest_ns. A
+ * round lasts until the next one begins, so it includes the program's own work between the two polls. Before a late
+ * round, the system has taken the CPU away, or the thread did other work. A worker's first round, and the first after
+ * uroce_worker_leave() or a sleep, are not late. Any thread, also while the worker is polled.
  *
  * @return	0; EINVAL or E2BIG: size
  */

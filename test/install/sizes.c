@@ -151,6 +151,12 @@ test_load(void **state)
 	assert_int_equal(load.own.busy_rounds, 0); /* no frame has arrived */
 	EXPECT_LATER_IS_0(load.own);
 	expect_beyond(load.beyond);
+	/* a program of release 1.0 */
+	memset(&load, BEYOND, sizeof(load));
+	load.own.size = offsetof(struct uroce_worker_load, late_rounds);
+	assert_int_equal(uroce_query_worker(worker, &load.own), 0);
+	assert_int_equal(load.own.busy_rounds, 0);
+	assert_int_equal(load.own.late_rounds, UINT64_C(0xeeeeeeeeeeeeeeee));
 	load.own.size = offsetof(struct uroce_worker_load, busy_rounds);
 	assert_int_equal(uroce_query_worker(worker, &load.own), EINVAL);
 }

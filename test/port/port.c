@@ -509,6 +509,27 @@ test_not_stalled_while_away(void **state)
 	tap_close(&s.tap);
 }
 
+/* The stall counts while rounds are late, but less than UROCE_ROUND_MAX_NS apart. */
+static void
+test_stalled_in_late_rounds(void **state)
+{
+	struct stalled s;
+
+	stalled_open(&s);
+	for (unsigned int i = 0; i < UROCE_TX_STALL_NS / UROCE_ROUND_LATE_NS / 2; i++) {
+		test_clock_advance(UROCE_ROUND_LATE_NS);
+		uroce_worker_poll(s.tap.worker);
+		assert_int_equal(tap_counter(&s.tap, "tx_drop_stalled"), 0);
+	}
+	for (unsigned int i = 0; i < UROCE_TX_STALL_NS / UROCE_ROUND_LATE_NS; i++) {
+		test_clock_advance(UROCE_ROUND_LATE_NS);
+		uroce_worker_poll(s.tap.worker);
+	}
+	assert_int_equal(tap_counter(&s.tap, "tx_drop_stalled"), 1);
+	stalled_release(&s);
+	tap_close(&s.tap);
+}
+
 static void
 test_workers(void **state)
 {
@@ -566,6 +587,7 @@ UROCE_TESTS(port_port)
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_stalled),
 		cmocka_unit_test(test_not_stalled_while_away),
+		cmocka_unit_test(test_stalled_in_late_rounds),
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_retired_pool),
 	};

@@ -181,7 +181,7 @@ test_no_padding(void **state)
 	assert_int_equal(sizeof(struct uroce_congestion),
 			 sizeof(size_t) + 4 * sizeof(uint8_t) + 2 * sizeof(uint16_t) + 10 * sizeof(uint32_t));
 	assert_int_equal(sizeof(struct uroce_worker_conf), sizeof(size_t) + sizeof(int) + 9 * sizeof(uint32_t));
-	assert_int_equal(sizeof(struct uroce_worker_load), sizeof(size_t) + 4 * sizeof(uint64_t));
+	assert_int_equal(sizeof(struct uroce_worker_load), sizeof(size_t) + 6 * sizeof(uint64_t));
 	assert_int_equal(sizeof(struct uroce_netem_stats), sizeof(size_t) + 8 * sizeof(uint64_t));
 	assert_int_equal(sizeof(struct uroce_counter), sizeof(char *) + sizeof(uint64_t));
 }

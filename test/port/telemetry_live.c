@@ -221,6 +221,8 @@ test_traffic(void **state)
 	assert_true(telemetry_number("busy_cycles") > 0);
 	assert_true(telemetry_number("busy_cycles") <= telemetry_number("total_cycles"));
 	assert_true(telemetry_number("busy_rounds") <= telemetry_number("rounds"));
+	assert_true(telemetry_number("late_rounds") < telemetry_number("rounds"));
+	assert_true(telemetry_number("latest_ns") == 0 || telemetry_number("latest_ns") >= UROCE_ROUND_LATE_NS);
 	telemetry_ask("/uroce/cq,uroce0,%u", p.cq->handle);
 	assert_int_equal(telemetry_number("completed"), 5);
 	assert_int_equal(telemetry_number("completions"), 0);

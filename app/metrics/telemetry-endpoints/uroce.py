@@ -103,6 +103,7 @@ QP = {
 WORKER = {
     'rounds': 'polls of the worker',
     'busy_rounds': 'polls that found work',
+    'late_rounds': 'polls that began 200 us or more after the poll before, although the thread did not sleep',
     'busy_cycles': 'TSC cycles of polls that found work',
     'total_cycles': 'TSC cycles since the worker started',
     'received_packets': 'packets received for a QP',
@@ -146,6 +147,7 @@ DEVICE_GAUGES = {   # of /uroce/info
 WORKER_GAUGES = {
     'qps': 'QPs of the worker',
     'devices': 'devices that the worker serves',
+    'latest_ns': 'longest time before a poll of late_rounds; 0: there was none',
     'recovering_qps': 'QPs in loss recovery',
     'rated_qps': 'QPs that congestion control has given a rate',
     'early_frames': 'out-of-order frames in the reorder buffer',

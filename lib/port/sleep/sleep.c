@@ -53,8 +53,10 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 	 * turn, and may have taken the doorbells before the request was posted. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	busy = busy || (is_needed && uroce_engine_has_doorbells(&w->engine));
-	if (!busy)
+	if (!busy) {
 		futex_wait(&w->sleep, how, ns);
+		uroce_worker_rested(w);
+	}
 	return __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED) == UROCE_AWAKE || busy;
 }
 

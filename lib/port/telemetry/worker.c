@@ -41,6 +41,8 @@ describe_load(struct uroce_worker *w, struct rte_tel_data *d)
 	uroce_query_worker(w, &load);
 	rte_tel_data_add_dict_uint(d, "rounds", load.rounds);
 	rte_tel_data_add_dict_uint(d, "busy_rounds", load.busy_rounds);
+	rte_tel_data_add_dict_uint(d, "late_rounds", load.late_rounds);
+	rte_tel_data_add_dict_uint(d, "latest_ns", load.latest_ns);
 	rte_tel_data_add_dict_uint(d, "busy_cycles", cycles(load.busy_ns));
 	rte_tel_data_add_dict_uint(d, "total_cycles", cycles(load.total_ns));
 }

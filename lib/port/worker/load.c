@@ -16,6 +16,8 @@ uroce_query_worker(struct uroce_worker *w, struct uroce_worker_load *load)
 		.busy_ns = __atomic_load_n(&w->load.busy_ns, __ATOMIC_RELAXED),
 		.rounds = __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED),
 		.busy_rounds = __atomic_load_n(&w->load.busy_rounds, __ATOMIC_RELAXED),
+		.late_rounds = __atomic_load_n(&w->late_rounds, __ATOMIC_RELAXED),
+		.latest_ns = __atomic_load_n(&w->latest_ns, __ATOMIC_RELAXED),
 	};
 	/* read last, so that the busy share is at most 1 */
 	own.total_ns = RTE_MAX(__atomic_load_n(&w->now_ns, __ATOMIC_RELAXED), uroce_clock_ns()) - w->since_ns;

@@ -5,6 +5,7 @@
  * threads take the turn to change the engine's state.
  */
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -16,6 +17,7 @@
 #include "port/worker/tx_kick.h"
 #include "port/worker/rx.h"
 #include "port/worker/tx.h"
+#include "port/sleep/sleep.h"
 #include "port/sleep/wait.h"
 #include "port/sleep/wake.h"
 #include "port/net/upkeep.h"
@@ -24,6 +26,9 @@
 #include "verbs/device/reclaim.h"
 
 #define SPINS 1000 /* iterations after which a thread that waits for the turn yields its core */
+
+static_assert(UROCE_ROUND_LATE_NS == UROCE_PROBE_MIN_NS, "a peer may send a probe after a late round");
+static_assert(UROCE_ROUND_LATE_NS <= UROCE_ROUND_MAX_NS, "read_clock() compares with the lower limit only");
 
 /* Send the owed ACKs only: this may be the last time that a thread runs this worker. */
 static void
@@ -106,14 +111,34 @@ load_add(struct uroce_worker *w, bool is_busy)
 	w->was_busy = is_busy;
 }
 
+/* Does the worker's thread sleep, or has it slept, left or not begun since the last round? */
+static bool
+has_rested(const struct uroce_worker *w)
+{
+	return w->armed || __atomic_load_n(&w->sleep, __ATOMIC_RELAXED) != UROCE_AWAKE ||
+	       __atomic_load_n(&w->rested_rounds, __ATOMIC_RELAXED) == w->load.rounds;
+}
+
+/* No round has begun for ns. If the worker's thread was to poll, the system took its CPU away, or it did other work. */
+static __rte_noinline void
+end_gap(struct uroce_worker *w, uint64_t ns)
+{
+	if (ns > UROCE_ROUND_MAX_NS)
+		uroce_tx_away(w, ns - UROCE_ROUND_MAX_NS);
+	if (has_rested(w))
+		return;
+	uroce_counter_add(&w->late_rounds, 1);
+	__atomic_store_n(&w->latest_ns, RTE_MAX(w->latest_ns, ns), __ATOMIC_RELAXED);
+}
+
 /* Set now_ns, which never goes back: the TSC of this core may be behind that of the core that polled last. */
 static void
 read_clock(struct uroce_worker *w)
 {
 	uint64_t last_ns = w->now_ns, now_ns = RTE_MAX(last_ns, uroce_clock_ns());
 
-	if (unlikely(now_ns - last_ns > UROCE_ROUND_MAX_NS))
-		uroce_tx_away(w, now_ns - last_ns - UROCE_ROUND_MAX_NS);
+	if (unlikely(now_ns - last_ns >= UROCE_ROUND_LATE_NS))
+		end_gap(w, now_ns - last_ns);
 	__atomic_store_n(&w->now_ns, now_ns, __ATOMIC_RELAXED);
 }
 
@@ -183,6 +208,7 @@ end_sleep(struct uroce_worker *w)
 	w->visited = false;
 	if (!w->armed)
 		return;
+	uroce_worker_rested(w);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* as in round_uncanceled() */
 	uroce_wait_end(w);
 	pthread_setcancelstate(cancel, &cancel);
@@ -229,10 +255,26 @@ round_and_leave(struct uroce_worker *w, bool is_poller)
 	return n;
 }
 
+/* The thread that polled the worker last owns it until it has not polled for UROCE_WORKER_LEFT_NS, or sleeps. A thread
+ * that drives the worker does not own it. */
+bool
+uroce_worker_is_ours(const struct uroce_worker *w)
+{
+	uint64_t poller = __atomic_load_n(&w->poller, __ATOMIC_RELAXED);
+
+	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) || uroce_worker_is_waiting(w) ||
+	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
+}
+
+/* No thread has to poll a worker without an owner: its next round is not late. */
 unsigned int
 uroce_worker_round(struct uroce_worker *w)
 {
-	return try_turn(w) ? round_and_leave(w, false) : 0;
+	unsigned int n = try_turn(w) ? round_and_leave(w, false) : 0;
+
+	if (uroce_worker_is_ours(w))
+		uroce_worker_rested(w);
+	return n;
 }
 
 unsigned int

@@ -111,6 +111,9 @@ struct uroce_worker {
 	struct uroce_worker *beside; /* a QP moves between the two: frames for its QPs need no inbox; NULL: none */
 	struct uroce_loop loop[2 * UROCE_BURST]; /* loopback frames that wait for room in an inbox */
 	struct uroce_held_frame relayed[UROCE_BURST]; /* of relay */
+	uint64_t late_rounds;	/* as in struct uroce_worker_load; others: relaxed read */
+	uint64_t latest_ns;	/* as in struct uroce_worker_load; others: relaxed read */
+	uint64_t rested_rounds; /* atomic: load.rounds when its thread last slept or left; 0: it is new */
 };
 
 static_assert(offsetof(struct uroce_worker, load) + sizeof(struct uroce_load) <=
@@ -160,6 +163,13 @@ static inline bool
 uroce_worker_is_poller(const struct uroce_worker *w)
 {
 	return __atomic_load_n(&w->poller, __ATOMIC_RELAXED) == (uint64_t)pthread_self();
+}
+
+/** The worker's thread has slept or left: the next round is not late. Any thread. */
+static inline void
+uroce_worker_rested(struct uroce_worker *w)
+{
+	__atomic_store_n(&w->rested_rounds, __atomic_load_n(&w->load.rounds, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
 /** As uroce_worker_poll(), on behalf of the owner: does not change the owner, and runs no callbacks. */

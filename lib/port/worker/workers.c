@@ -209,8 +209,10 @@ uroce_worker_leave(struct uroce_worker *w)
 	/* another thread may poll with the lcore id, and so the caches, of a thread that drives the worker */
 	RTE_VERIFY(!uroce_worker_is_driven(w));
 	uroce_worker_enter(w);
-	if (uroce_worker_is_poller(w))
+	if (uroce_worker_is_poller(w)) {
 		__atomic_store_n(&w->poller, 0, __ATOMIC_RELAXED);
+		uroce_worker_rested(w);
+	}
 	uroce_worker_exit(w);
 	uroce_pools_flush();
 }
@@ -257,17 +259,6 @@ uroce_worker_stop(struct uroce_worker *w)
 	w->lcore = LCORE_ID_ANY;
 	pthread_mutex_unlock(&workers_lock);
 	return 0;
-}
-
-/* The thread that polled the worker last owns it until it has not polled for UROCE_WORKER_LEFT_NS, or sleeps. A thread
- * that drives the worker does not own it. */
-bool
-uroce_worker_is_ours(const struct uroce_worker *w)
-{
-	uint64_t poller = __atomic_load_n(&w->poller, __ATOMIC_RELAXED);
-
-	return poller == 0 || poller == (uint64_t)pthread_self() || uroce_worker_is_driven(w) || uroce_worker_is_waiting(w) ||
-	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
 }
 
 /* Poll twice if the first round moved frames: the second sends the ACKs that the first deferred. No application thread
