@@ -276,6 +276,20 @@ uroce_app_host_handed_over(const struct app_host *host)
 }
 
 uint64_t
+uroce_app_host_late_rounds(const struct app_host *host)
+{
+	uint64_t rounds = 0;
+
+	for (unsigned int i = 0; i < host->nb_workers && !host->borrowed; i++) {
+		struct uroce_worker_load load = { .size = sizeof(load) };
+
+		uroce_query_worker(host->workers[i], &load);
+		rounds += load.late_rounds;
+	}
+	return rounds;
+}
+
+uint64_t
 uroce_app_host_retransmits(const struct app_host *host)
 {
 	return uroce_app_host_counter(host, RETRANSMITS_COUNTER);

@@ -152,6 +152,7 @@ row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 	row->lost = r->lost;
 	row->retransmits = r->retransmits;
 	row->handed_over = r->handed_over;
+	row->late_rounds = r->late_rounds;
 	row->verified_bytes = r->verified_bytes;
 	if (r->failed && r->errors == 0)
 		r->errors = 1;

@@ -141,6 +141,10 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 		if (rows[i].handed_over != 0)
 			fprintf(out, "handed over %s: %llu frames\n", size_text(rows[i].params.size, size, sizeof(size)),
 				(unsigned long long)rows[i].handed_over);
+		if (rows[i].late_rounds != 0)
+			fprintf(out, "late %s: %llu rounds: the system took lcores away, so peers may have retransmitted\n",
+				size_text(rows[i].params.size, size, sizeof(size)),
+				(unsigned long long)rows[i].late_rounds);
 		if (rows[i].params.verify)
 			fprintf(out, "verified %s: %llu of %llu bytes\n",
 				size_text(rows[i].params.size, size, sizeof(size)),
@@ -191,10 +195,10 @@ json_row(FILE *out, const struct perf_row *r)
 		"\"max\": %.3f},\n",
 		r->lat_us.min, r->lat_us.p50, r->lat_us.p99, r->lat_us.p999, r->lat_us.max);
 	fprintf(out, "   \"lost\": %llu, \"retransmits\": %llu, \"errors\": %llu, \"verified_bytes\": %llu, "
-		"\"handed_over\": %llu",
+		"\"handed_over\": %llu, \"late_rounds\": %llu",
 		(unsigned long long)r->lost, (unsigned long long)r->retransmits,
 		(unsigned long long)r->errors, (unsigned long long)r->verified_bytes,
-		(unsigned long long)r->handed_over);
+		(unsigned long long)r->handed_over, (unsigned long long)r->late_rounds);
 	json_floor(out, r);
 	fprintf(out, "}");
 }

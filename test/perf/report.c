@@ -32,6 +32,7 @@ static const struct perf_row row = {
 	.errors = 1,
 	.verified_bytes = 77,
 	.handed_over = 12,
+	.late_rounds = 13,
 	.lat_us = { 0.5, 1.25, 3, 4, 1000 },
 };
 
@@ -107,6 +108,7 @@ test_json(void **state)
 		"\"errors\": 1",
 		"\"verified_bytes\": 77",
 		"\"handed_over\": 12",
+		"\"late_rounds\": 13",
 	};
 
 	print(uroce_perf_report_json, &row, 1);
@@ -150,6 +152,8 @@ test_table(void **state)
 	assert_non_null(strstr(
 		text, "send-imm  rc        rate    4097  1024     3      9      2    65.552    2.0000"));
 	assert_non_null(strstr(text, "verified 4097: 77 of 16388000000 bytes"));
+	assert_non_null(strstr(text, "handed over 4097: 12 frames\n"));
+	assert_non_null(strstr(text, "late 4097: 13 rounds: the system took lcores away"));
 	print(NULL, &big, 1);
 	assert_non_null(strstr(text, " 64K "));
 }
@@ -209,7 +213,7 @@ test_json_floor(void **state)
 	assert_null(strstr(text, "floor"));
 	r.floor = (struct perf_floor){ 250, "memcpy", 200, 1, 140.26, 301.4, 900.2, 0, 0, 0 };
 	print(uroce_perf_report_json, &r, 1);
-	assert_non_null(strstr(text, "\"handed_over\": 12,\n   \"floor\": {\"gbps\": 250.000, \"copy\": "
+	assert_non_null(strstr(text, "\"handed_over\": 12, \"late_rounds\": 13,\n   \"floor\": {\"gbps\": 250.000, \"copy\": "
 				     "\"memcpy\", \"pair_gbps\": 200.000, \"cores\": 1, \"mops\": 140.260, \"rtt_ns\": 301.4, "
 				     "\"rtt_p999_ns\": 900.2, \"span\": 0, \"span_ns\": 0.0, \"span_p999_ns\": 0.0},\n"
 				     "   \"bound\": \"bytes\", \"share\": 0.2622}"));

@@ -55,11 +55,19 @@ handed_over(const struct perf_client *c)
 	       (c->peer->host != NULL ? uroce_app_host_handed_over(c->peer->host) : 0);
 }
 
+static uint64_t
+late_rounds(const struct perf_client *c)
+{
+	return uroce_app_host_late_rounds(c->runs[0]->end.host) +
+	       (c->peer->host != NULL ? uroce_app_host_late_rounds(c->peer->host) : 0);
+}
+
 static void
 counters_note(struct perf_client *c)
 {
 	c->retransmits = uroce_app_host_retransmits(c->runs[0]->end.host);
 	c->handed_over = handed_over(c);
+	c->late_rounds = late_rounds(c);
 }
 
 void
@@ -69,6 +77,7 @@ uroce_perf_client_count(struct perf_client *c)
 
 	r->retransmits = uroce_app_host_retransmits(r->end.host) - c->retransmits;
 	r->handed_over = handed_over(c) - c->handed_over;
+	r->late_rounds = late_rounds(c) - c->late_rounds;
 }
 
 /* Probe the lane's peers, and wait for the other lanes. @return false: a lane has failed */

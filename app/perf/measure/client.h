@@ -17,6 +17,7 @@ struct perf_client {
 	/* counts of the ends in this process before the measured time */
 	uint64_t retransmits; /* of the client's end */
 	uint64_t handed_over;
+	uint64_t late_rounds;
 	/* atomics of all lanes, before and after the measured time; its lines are read only meanwhile */
 	uint32_t ready;	  /* lanes that have probed their peers */
 	uint32_t running; /* lanes that still have messages in flight */

@@ -54,6 +54,7 @@ struct perf_run {
 	uint64_t errors;
 	uint64_t retransmits;
 	uint64_t handed_over; /* frames, at the ends in this process */
+	uint64_t late_rounds; /* of workers, at the ends in this process */
 	double seconds;
 	bool failed;
 	char error[PERF_TEXT_BYTES]; /* the first error, or empty */
