@@ -219,7 +219,7 @@
 #define UROCE_POLL_YIELD_NS 20000ull	/* a thread that polls an empty CQ for this long yields */
 #define UROCE_POLL_SHARED_NS 100000000ull	/* threads that poll a worker by turns within this time do not yield */
 #define UROCE_ROUND_MAX_NS 1000000ull	/* time of a round beyond this does not count as its work */
-#define UROCE_ROUND_LATE_NS 200000ull	/* UROCE_PROBE_MIN_NS: a round that begins so long after the last is late */
+#define UROCE_ROUND_LATE_NS 200000ull	/* UROCE_PROBE_MIN_NS: a round is late this long after the one before */
 #define UROCE_WAIT_POLL_NS 1000000ull	/* longest sleep of a worker that received frames do not wake */
 #define UROCE_WAIT_LEAST_NS 20000ull	/* a worker does not sleep if its next deadline is as close as this */
 #define UROCE_LINK_POLL_NS 250000000ull	/* interval at which a port's link is checked */

@@ -127,9 +127,9 @@ struct uroce_worker_load {
 };
 
 /**
- * Get the worker's load since its creation; subtract two results for the load of an interval, except of latest_ns. A
+ * Get the worker's load since its creation. For the load of an interval, subtract two results, but not latest_ns. A
  * round lasts until the next one begins, so it includes the program's own work between the two polls. Before a late
- * round, the system has taken the CPU away, or the thread did other work. A worker's first round, and the first after
+ * round, the system took the CPU away, or the thread did other work. A worker's first round, and the first after
  * uroce_worker_leave() or a sleep, are not late. Any thread, also while the worker is polled.
  *
  * @return	0; EINVAL or E2BIG: size

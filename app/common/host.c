@@ -56,7 +56,7 @@ open_explain(uint16_t port_id, int error)
 
 	if (error == ENOMEM)
 		hint = ": reserve more hugepages, or raise EAL's -m";
-	else if (error == EPERM) /* some drivers return -1; the library has said what net_memif needs */
+	else if (error == EPERM) /* some drivers return -1; the library logs what net_memif needs */
 		hint = ": the driver cannot start it";
 	fprintf(stderr, "%s: cannot open port %u: %s%s\n", uroce_app_name, port_id, strerror(error), hint);
 }

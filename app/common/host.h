@@ -93,7 +93,7 @@ uint64_t uroce_app_host_counter(const struct app_host *host, const char *name);
 /** Get the number of frames that arrived at the queue of another worker than their QP's, on all devices. */
 uint64_t uroce_app_host_handed_over(const struct app_host *host);
 
-/** Get the number of late rounds of all workers, except borrowed ones. */
+/** Get the number of late rounds of all workers; 0: the host borrows them. */
 uint64_t uroce_app_host_late_rounds(const struct app_host *host);
 
 /** Create two net_ring ports that are connected to each other, queue by queue. @return 0 or -1, a message printed */

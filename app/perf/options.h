@@ -90,7 +90,7 @@ struct perf_options {
 	uint32_t qps;
 	uint32_t workers; /* of an end; 0: not given */
 	uint32_t depth;
-	uint32_t buffers; /* bytes of a queue pair's messages at each end; 0: the default */
+	uint32_t buffers; /* bytes of a queue pair's message buffers in each direction; 0: the default */
 	double time_s;
 	double stats_period_s; /* 0: not printed */
 	uint64_t iters; /* 0: time_s limits the run */

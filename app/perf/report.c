@@ -142,7 +142,7 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 			fprintf(out, "handed over %s: %llu frames\n", size_text(rows[i].params.size, size, sizeof(size)),
 				(unsigned long long)rows[i].handed_over);
 		if (rows[i].late_rounds != 0)
-			fprintf(out, "late %s: %llu rounds: the system took lcores away, so peers may have retransmitted\n",
+			fprintf(out, "late %s: %llu rounds: the system took CPUs away; peers may have retransmitted\n",
 				size_text(rows[i].params.size, size, sizeof(size)),
 				(unsigned long long)rows[i].late_rounds);
 		if (rows[i].params.verify)

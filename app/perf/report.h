@@ -23,7 +23,7 @@ struct perf_row {
 	uint64_t lost; /* messages of a lossy transport that did not arrive */
 	uint64_t retransmits;
 	uint64_t handed_over; /* frames that arrived at the queue of another worker than their QP's */
-	uint64_t late_rounds; /* of workers, in which peers may have sent probes */
+	uint64_t late_rounds; /* of workers: before each, peers may have sent probes */
 	uint64_t errors;
 	uint64_t verified_bytes;
 	struct {

@@ -81,7 +81,7 @@ test_layouts(void **state)
 	}
 }
 
-/* --buffers: as much memory, but at least a message, and no more than all queue pairs may have. */
+/* --buffers sets the memory of a queue pair: at least one message, and all queue pairs have at most 64 MiB. */
 static void
 test_bytes_given(void **state)
 {

@@ -153,7 +153,7 @@ test_table(void **state)
 		text, "send-imm  rc        rate    4097  1024     3      9      2    65.552    2.0000"));
 	assert_non_null(strstr(text, "verified 4097: 77 of 16388000000 bytes"));
 	assert_non_null(strstr(text, "handed over 4097: 12 frames\n"));
-	assert_non_null(strstr(text, "late 4097: 13 rounds: the system took lcores away"));
+	assert_non_null(strstr(text, "late 4097: 13 rounds: the system took CPUs away"));
 	print(NULL, &big, 1);
 	assert_non_null(strstr(text, " 64K "));
 }

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * The busy time of a worker: only rounds that moved frames are busy, and time without a round is not. Its late rounds:
- * those before which the worker's thread was away, but neither slept nor had left.
+ * before each, the worker's thread did not poll, although it neither slept nor had left.
  */
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "port/worker/worker.h"
 #include "tap.h"
 
-#define SLACK_NS 10000	/* a test may be delayed: with a stopped clock, by 10 s */
+#define SLACK_NS 10000	/* of a stopped clock, which runs a million times slower: 10 s of real time */
 
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 
@@ -219,7 +219,7 @@ test_late_sleeping(void **state)
 	expect_late(w, 1, UROCE_ROUND_LATE_NS);
 }
 
-/* Other threads may poll a worker that its thread has left, or does not poll. They poll seldom. */
+/* Other threads may poll a worker that its thread has left, or does not poll. They poll rarely. */
 static void
 test_late_left(void **state)
 {

@@ -509,7 +509,7 @@ test_not_stalled_while_away(void **state)
 	tap_close(&s.tap);
 }
 
-/* The stall counts while rounds are late, but less than UROCE_ROUND_MAX_NS apart. */
+/* A port's stall goes on through late rounds that are less than UROCE_ROUND_MAX_NS apart. */
 static void
 test_stalled_in_late_rounds(void **state)
 {

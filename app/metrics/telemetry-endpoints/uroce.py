@@ -147,7 +147,7 @@ DEVICE_GAUGES = {   # of /uroce/info
 WORKER_GAUGES = {
     'qps': 'QPs of the worker',
     'devices': 'devices that the worker serves',
-    'latest_ns': 'longest time before a poll of late_rounds; 0: there was none',
+    'latest_ns': 'longest time between two polls that counted in late_rounds; 0: none was',
     'recovering_qps': 'QPs in loss recovery',
     'rated_qps': 'QPs that congestion control has given a rate',
     'early_frames': 'out-of-order frames in the reorder buffer',

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * --floor, bytes between two cores: one core computes the CRC of each payload, the other one computes it again and
- * copies the payload, as the two ends of a run do. In addition to the floor of one core, this has the movement of
+ * copies the payload, as the two ends of a run do. Unlike the floor of one core, this one includes the movement of
  * payloads from cache to cache. Main thread, and the other end's lcore.
  */
 
@@ -59,7 +59,7 @@ copy_named(const char *name)
 	return &uroce_perf_copies[0];
 }
 
-/* @return the next payload: packets of one message after another, over and over */
+/* @return the next payload: packet by packet of each message, then from the first message on again */
 static struct piece
 next_piece(struct pair *p)
 {

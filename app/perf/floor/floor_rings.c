@@ -26,7 +26,7 @@
 #define SLICES	    10 /* per pool; the best one counts, since others may have been interrupted */
 #define SLICE_MS    4
 #define ROUNDS_MS   50 /* of round trips, one after the other */
-#define SPANS_MS    500 /* of spans: 99.9 % of them need many */
+#define SPANS_MS    500 /* of spans: a 99.9th percentile needs many */
 #define FRAME_BYTES 82 /* of a WRITE: Ethernet, IPv4, UDP, BTH, RETH, 8 bytes and the ICRC */
 #define POOL_CACHE  512
 #define ROOM_BYTES  (RTE_PKTMBUF_HEADROOM + 128)

@@ -26,8 +26,8 @@ uroce_perf_lines_alloc(size_t bytes)
 	return lines != NULL ? memset(lines, 0, bytes) : NULL;
 }
 
-/* Get a QP's slots in each direction. By default, they are few enough to stay in the cache; with --verify there is one for
- * each message outstanding, since a slot must not be overwritten before it is checked. */
+/* Get a QP's slots in each direction. By default, they are few enough to stay in the cache. With --verify there are
+ * more, since a slot must not be overwritten before it is checked. */
 static uint32_t
 slots_of(const struct perf_params *p, uint32_t stride, uint32_t depth)
 {

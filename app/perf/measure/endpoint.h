@@ -32,7 +32,7 @@ struct perf_params {
 	uint32_t mtu;  /* path MTU, bytes */
 	uint32_t qps;
 	uint32_t depth;     /* messages outstanding per QP; 1 in lat mode */
-	uint32_t buffers;   /* bytes of a QP's messages in each direction; 0: the default */
+	uint32_t buffers;   /* bytes of a QP's message buffers in each direction; 0: the default */
 	uint32_t rd_atomic; /* READs and atomics outstanding per QP */
 	bool verify;
 	int64_t fault; /* -1: none */

@@ -156,7 +156,7 @@ static const struct {
 	  "  transport, mode    rc, uc or ud; bw, rate or lat\n"
 	  "  size, mtu          BYTES[K|M] or all; 256, 512, 1024, 2048 or 4096\n"
 	  "  qps, depth         number of queue pairs; messages in flight per queue pair\n"
-	  "  buffers            memory of a queue pair's messages at each end, BYTES[K|M]\n"
+	  "  buffers            size of a queue pair's message buffers at each end, BYTES[K|M]\n"
 	  "  time, iters        seconds; messages: the one set last limits the test\n"
 	  "  verify             on or off\n"
 	  "  fault              number of the message to corrupt, with verify; or off\n"

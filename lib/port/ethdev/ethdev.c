@@ -42,7 +42,7 @@ complain(const struct uroce_port *port, const char *what, int ret)
 	return ret;
 }
 
-/* net_memif does not say why. */
+/* The error code of net_memif is only -1, so say what the driver needs. */
 static int
 complain_of_start(const struct uroce_port *port, int ret)
 {

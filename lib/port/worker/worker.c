@@ -27,7 +27,7 @@
 
 #define SPINS 1000 /* iterations after which a thread that waits for the turn yields its core */
 
-static_assert(UROCE_ROUND_LATE_NS == UROCE_PROBE_MIN_NS, "a peer may send a probe after a late round");
+static_assert(UROCE_ROUND_LATE_NS == UROCE_PROBE_MIN_NS, "a peer may send a probe before a late round");
 static_assert(UROCE_ROUND_LATE_NS <= UROCE_ROUND_MAX_NS, "read_clock() compares with the lower limit only");
 
 /* Send the owed ACKs only: this may be the last time that a thread runs this worker. */
@@ -119,7 +119,7 @@ has_rested(const struct uroce_worker *w)
 	       __atomic_load_n(&w->rested_rounds, __ATOMIC_RELAXED) == w->load.rounds;
 }
 
-/* No round has begun for ns. If the worker's thread was to poll, the system took its CPU away, or it did other work. */
+/* No round has begun for ns. Unless the worker's thread rested, the system took its CPU away, or it did other work. */
 static __rte_noinline void
 end_gap(struct uroce_worker *w, uint64_t ns)
 {
@@ -266,7 +266,7 @@ uroce_worker_is_ours(const struct uroce_worker *w)
 	       __atomic_load_n(&w->polled_ns, __ATOMIC_RELAXED) + UROCE_WORKER_LEFT_NS <= uroce_clock_ns();
 }
 
-/* No thread has to poll a worker without an owner: its next round is not late. */
+/* If no other thread owns the worker, no thread has to poll it soon: its next round is not late. */
 unsigned int
 uroce_worker_round(struct uroce_worker *w)
 {

@@ -113,7 +113,7 @@ struct uroce_worker {
 	struct uroce_held_frame relayed[UROCE_BURST]; /* of relay */
 	uint64_t late_rounds;	/* as in struct uroce_worker_load; others: relaxed read */
 	uint64_t latest_ns;	/* as in struct uroce_worker_load; others: relaxed read */
-	uint64_t rested_rounds; /* atomic: load.rounds when its thread last slept or left; 0: it is new */
+	uint64_t rested_rounds; /* atomic: load.rounds when the worker's thread last slept or left; 0: new worker */
 };
 
 static_assert(offsetof(struct uroce_worker, load) + sizeof(struct uroce_load) <=
@@ -165,7 +165,7 @@ uroce_worker_is_poller(const struct uroce_worker *w)
 	return __atomic_load_n(&w->poller, __ATOMIC_RELAXED) == (uint64_t)pthread_self();
 }
 
-/** The worker's thread has slept or left: the next round is not late. Any thread. */
+/** Note that the worker's thread has slept or left: the next round is not late. Any thread. */
 static inline void
 uroce_worker_rested(struct uroce_worker *w)
 {
