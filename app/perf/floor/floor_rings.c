@@ -256,7 +256,6 @@ latencies(struct perf_floor *f, struct rings *r, unsigned int lcore, double rtt_
 static int
 measure(struct perf_floor *f, struct rings *r, unsigned int lcore, double rtt_ns, struct perf_histogram *h)
 {
-
 	for (unsigned int i = 0; i < RTE_DIM(pool_mbufs); i++) {
 		r->pool = rte_pktmbuf_pool_create("uroce_floor", pool_mbufs[i], POOL_CACHE, 0, ROOM_BYTES,
 						  SOCKET_ID_ANY);
