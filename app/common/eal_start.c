@@ -89,6 +89,8 @@ eal_explain(int argc, char **argv)
 	else if (huge && rte_errno != EINVAL && free_hugepages() == 0)
 		hint = "There are no free hugepages: reserve some as root (sysctl vm.nr_hugepages=512), or use "
 		       "--no-huge.";
+	else if (!huge && rte_errno == ENOMEM)
+		hint = "Give EAL less memory (-m, in MiB), or this process more (ulimit -v).";
 	else if (rte_errno != EINVAL && geteuid() != 0)
 		hint = "Hugepages and PCI ports need root: run as root, or use --no-huge and --no-pci.";
 	else if (huge && rte_errno == EACCES)

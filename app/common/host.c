@@ -57,7 +57,7 @@ open_explain(uint16_t port_id, int error)
 	if (error == ENOMEM)
 		hint = ": reserve more hugepages, or raise EAL's -m";
 	else if (error == EPERM) /* some drivers return -1; the library logs what net_memif needs */
-		hint = ": the driver cannot start it";
+		hint = ": the driver cannot start the port";
 	fprintf(stderr, "%s: cannot open port %u: %s%s\n", uroce_app_name, port_id, strerror(error), hint);
 }
 

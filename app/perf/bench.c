@@ -145,6 +145,7 @@ static void
 row_fill(const struct perf_bench *b, struct perf_run *r, struct perf_row *row)
 {
 	row->params = r->end.params;
+	row->buffers = (uint64_t)r->end.slots * r->end.stride;
 	row->lcores = r->end.lanes * b->lane_lcores;
 	row->seconds = r->seconds;
 	row->ops = r->ops;

@@ -86,7 +86,7 @@ floor_line(FILE *out, const struct perf_row *r)
 		fprintf(out, "%s mbufs over a ring %.1f M/s, there and back %.0f ns, p99.9 %.0f",
 			f->gbps > 0 ? ";" : "", f->mops, f->rtt_ns, f->rtt_p999_ns);
 	if (f->span > 0)
-		fprintf(out, ", %u in a row %.0f, p99.9 %.0f", f->span, f->span_ns, f->span_p999_ns);
+		fprintf(out, ", %u in a row %.0f ns, p99.9 %.0f", f->span, f->span_ns, f->span_p999_ns);
 	if (bound != PERF_BOUND_NONE)
 		fprintf(out, "; %s: %.3f of what it allows", uroce_perf_bounds[bound], share);
 	fprintf(out, "\n");
@@ -142,7 +142,7 @@ uroce_perf_report_table(FILE *out, const struct perf_row *rows, unsigned int n)
 			fprintf(out, "handed over %s: %llu frames\n", size_text(rows[i].params.size, size, sizeof(size)),
 				(unsigned long long)rows[i].handed_over);
 		if (rows[i].late_rounds != 0)
-			fprintf(out, "late %s: %llu rounds: the system took CPUs away; peers may have retransmitted\n",
+			fprintf(out, "late %s: %llu rounds, which began 200 us or more after the one before\n",
 				size_text(rows[i].params.size, size, sizeof(size)),
 				(unsigned long long)rows[i].late_rounds);
 		if (rows[i].params.verify)
@@ -181,10 +181,10 @@ json_row(FILE *out, const struct perf_row *r)
 {
 	fprintf(out,
 		"  {\"op\": \"%s\", \"transport\": \"%s\", \"mode\": \"%s\", \"size\": %u, "
-		"\"mtu\": %u, \"qps\": %u, \"depth\": %u, \"lcores\": %u,\n",
+		"\"mtu\": %u, \"qps\": %u, \"depth\": %u, \"buffers\": %llu, \"lcores\": %u,\n",
 		uroce_perf_ops[r->params.op].name, uroce_perf_transports[r->params.transport].name,
 		uroce_perf_modes[r->params.mode], r->params.size,
-		r->params.mtu, r->params.qps, r->params.depth, r->lcores);
+		r->params.mtu, r->params.qps, r->params.depth, (unsigned long long)r->buffers, r->lcores);
 	fprintf(out,
 		"   \"seconds\": %.9f, \"ops\": %llu, \"bytes\": %llu, \"gbps\": %.6f, "
 		"\"mops\": %.6f,\n",

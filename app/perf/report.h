@@ -16,6 +16,7 @@
 
 struct perf_row {
 	struct perf_params params;
+	uint64_t buffers; /* bytes of a QP's messages in each direction */
 	unsigned int lcores;
 	double seconds;
 	uint64_t ops;

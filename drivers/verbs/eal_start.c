@@ -100,7 +100,8 @@ static const char *
 advice_of(int error)
 {
 	if (error == ENOMEM)
-		return "give EAL less memory (-m, uroce-run's --memory), or this process more (ulimit -v)";
+		return "give EAL less memory (-m, uroce-run's --memory), or this process more (hugepages, or with "
+		       "--no-huge ulimit -v)";
 	return "check that each --vdev (uroce-run's --port) is the name of a DPDK driver, e.g. net_tap or net_ring, with "
 	       "that driver's arguments";
 }

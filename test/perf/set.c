@@ -54,6 +54,8 @@ test_taken(void **state)
 	assert_int_equal(o.depth, 9);
 	assert_int_equal(set(&o, "buffers", "8M"), 0);
 	assert_int_equal(o.buffers, 8 << 20);
+	assert_int_equal(set(&o, "buffers", "off"), 0);
+	assert_int_equal(o.buffers, 0);
 	assert_int_equal(set(&o, "verify", "on"), 0);
 	assert_true(o.verify);
 	assert_int_equal(set(&o, "fault", "5"), 0);

@@ -214,7 +214,10 @@ test_late_sleeping(void **state)
 	__atomic_store_n(&w->sleep, UROCE_SLEEP_SPARE, __ATOMIC_RELAXED);
 	poll_after(w, NS_PER_S);
 	expect_late(w, 0, 0);
-	__atomic_store_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED);
+	test_clock_advance(NS_PER_S);
+	uroce_worker_wake(w);	/* this thread polls before the one that wakes up */
+	poll_after(w, 0);
+	expect_late(w, 0, 0);
 	poll_after(w, UROCE_ROUND_LATE_NS);
 	expect_late(w, 1, UROCE_ROUND_LATE_NS);
 }

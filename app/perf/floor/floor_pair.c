@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * --floor, bytes between two cores: one core computes the CRC of each payload, the other one computes it again and
- * copies the payload, as the two ends of a run do. Unlike the floor of one core, this one includes the movement of
- * payloads from cache to cache. Main thread, and the other end's lcore.
+ * copies the payload, as the two ends of a run do. Unlike in the floor of one core, both caches hold the payloads. Main
+ * thread, and the other end's lcore.
  */
 
 #include <errno.h>
@@ -35,6 +35,7 @@ struct piece {
 };
 
 struct pair {
+	/* constant, but for stop */
 	struct rte_ring *ring; /* struct piece */
 	const struct perf_floor_load *load;
 	const struct perf_copy *copy;
@@ -42,11 +43,13 @@ struct pair {
 	uint8_t *to;
 	size_t stride; /* bytes between two messages */
 	size_t bytes;  /* of each buffer */
-	size_t next;   /* sender: the next message */
-	uint32_t done; /* sender: its bytes that have been sent */
 	bool stop;     /* sender: release; receiver: acquire */
+	/* sender */
+	size_t next __rte_cache_aligned; /* the next message */
+	uint32_t done;			 /* its bytes that have been sent */
 	uint32_t sent_crc;
-	uint64_t received __rte_cache_aligned; /* bytes; receiver: rw, sender: relaxed read */
+	/* receiver */
+	uint64_t received __rte_cache_aligned; /* bytes; sender: relaxed read */
 	uint32_t received_crc;
 };
 

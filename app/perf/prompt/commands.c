@@ -207,7 +207,7 @@ static const struct {
 	{ set, "set mtu 256..4096", "256#512#1024#2048#4096" },
 	{ set, "set qps N", "" },
 	{ set, "set depth N", "" },
-	{ set, "set buffers BYTES[K|M]", "" },
+	{ set, "set buffers BYTES[K|M]|off", "off" },
 	{ set, "set time SECONDS", "" },
 	{ set, "set iters N", "" },
 	{ set, "set verify on|off", "on#off" },

@@ -38,6 +38,8 @@ turn(struct perf_options *o, const char *name, const char *value)
 		o->verify = !off;
 	else if (strcmp(name, "impair") == 0 && off)
 		o->impair = NULL;
+	else if (strcmp(name, "buffers") == 0 && off)
+		o->buffers = 0;
 	else if (strcmp(name, "fault") == 0 && off)
 		o->fault = -1;
 	else

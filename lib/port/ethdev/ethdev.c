@@ -49,7 +49,7 @@ complain_of_start(const struct uroce_port *port, int ret)
 	if (!port->at_process)
 		return complain(port, "cannot start the port", ret);
 	UROCE_LOG(ERR, "port %u: net_memif cannot connect: the program at its other end, with role=server, has not "
-		       "started or has just ended: start it, then this one again\n",
+		       "started or has just ended (or this user may not open the socket): start it, then this one again\n",
 		  port->port_id);
 	return ret;
 }

@@ -57,7 +57,8 @@ uroce_worker_sleep(struct uroce_worker *w, enum uroce_sleep how, uint64_t ns)
 		futex_wait(&w->sleep, how, ns);
 		uroce_worker_rested(w);
 	}
-	return __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELAXED) == UROCE_AWAKE || busy;
+	/* pairs with the read in has_rested() */
+	return __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_RELEASE) == UROCE_AWAKE || busy;
 }
 
 /* Poll before waking the thread, so that the frames leave before the system call. But only the program polls a worker

@@ -32,9 +32,13 @@ uroce_worker_signal_fd(const struct uroce_worker *w)
 void
 uroce_worker_wake(struct uroce_worker *w)
 {
-	/* pairs with the stores in uroce_worker_sleep() and arm() */
-	uint32_t was = __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_SEQ_CST);
+	uint32_t was;
 
+	/* another thread may poll before the one that wakes up */
+	if (__atomic_load_n(&w->sleep, __ATOMIC_RELAXED) != UROCE_AWAKE)
+		uroce_worker_rested(w);
+	/* pairs with the stores in uroce_worker_sleep() and arm(), and with the read in has_rested() */
+	was = __atomic_exchange_n(&w->sleep, UROCE_AWAKE, __ATOMIC_SEQ_CST);
 	if (was == UROCE_SLEEP_FD)
 		uroce_worker_signal_fd(w);
 	else if (was != UROCE_AWAKE)

@@ -115,7 +115,8 @@ load_add(struct uroce_worker *w, bool is_busy)
 static bool
 has_rested(const struct uroce_worker *w)
 {
-	return w->armed || __atomic_load_n(&w->sleep, __ATOMIC_RELAXED) != UROCE_AWAKE ||
+	/* the read of `sleep` pairs with the exchanges in uroce_worker_sleep() and uroce_worker_wake(), which end the sleep */
+	return w->armed || __atomic_load_n(&w->sleep, __ATOMIC_ACQUIRE) != UROCE_AWAKE ||
 	       __atomic_load_n(&w->rested_rounds, __ATOMIC_RELAXED) == w->load.rounds;
 }
 
