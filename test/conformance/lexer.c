@@ -103,8 +103,8 @@ lexer_statement(struct lexer *l)
 		char *more;
 
 		l->next_line++;
-		next_line(l, &more);
-		join(line, more);
+		if (next_line(l, &more))
+			join(line, more);
 	}
 	return true;
 }
