@@ -29,9 +29,8 @@
 
 /* A packet's payload. */
 struct piece {
-	size_t at; /* offset in the buffers */
+	uint32_t at; /* offset in the buffers, which UROCE_PERF_BUFFER_BYTES limits */
 	uint32_t bytes;
-	uint32_t reserved; /* the ring's elements are multiples of 4 bytes */
 };
 
 struct pair {
@@ -68,7 +67,7 @@ next_piece(struct pair *p)
 {
 	const struct perf_floor_load *load = p->load;
 	const struct piece piece = {
-		.at = p->next + p->done,
+		.at = (uint32_t)p->next + p->done,
 		.bytes = RTE_MIN(load->packet_bytes, load->message_bytes - p->done),
 	};
 
