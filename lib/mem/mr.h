@@ -218,11 +218,16 @@ uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, u
 	       length <= k->length && addr - k->addr <= k->length - length;
 }
 
-/** May a READ response reference the memory? A window's version shares the bits of UROCE_ACCESS_STABLE. */
+/**
+ * May a READ response reference the memory? It must not change while the frame has an ICRC (UROCE_ACCESS_STABLE). Without
+ * one it may change, but not by atomic operations that follow the READ.
+ */
 static inline bool
-uroce_key_is_stable(const struct uroce_mr_key *k)
+uroce_key_is_referable(const struct uroce_mr_key *k, bool no_icrc)
 {
-	return (k->access & (UROCE_ACCESS_STABLE | UROCE_KEY_WINDOW)) == UROCE_ACCESS_STABLE;
+	if ((k->access & UROCE_KEY_WINDOW) != 0)
+		return false; /* its version shares the bits of UROCE_ACCESS_STABLE */
+	return (k->access & UROCE_ACCESS_STABLE) != 0 || (no_icrc && (k->access & IBV_ACCESS_REMOTE_ATOMIC) == 0);
 }
 
 /** Prefetch the key for a look-up. */

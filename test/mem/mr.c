@@ -393,6 +393,33 @@ setup(void **state)
 	return 0;
 }
 
+/* READ responses reference stable memory; without an ICRC, also other memory that no atomic operation can change. */
+static void
+test_referable(void **state)
+{
+	static const struct {
+		unsigned int access;
+		bool with_icrc;
+		bool without;
+	} cases[] = {
+		{ RR, false, true },
+		{ LW | RW | RR, false, true },
+		{ ALL, false, false },
+		{ RR | UROCE_ACCESS_STABLE, true, true },
+		{ ALL | UROCE_ACCESS_STABLE, true, true },
+	};
+	struct uroce_mrs *t = *state;
+
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		struct uroce_mr *mr = reg(t, memory, sizeof(memory), cases[i].access);
+
+		assert_non_null(mr);
+		assert_int_equal(uroce_key_is_referable(mr->slot, false), cases[i].with_icrc);
+		assert_int_equal(uroce_key_is_referable(mr->slot, true), cases[i].without);
+		assert_int_equal(uroce_mr_destroy(mr, NULL, NULL), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_table, destroy_table)
 
 /* The library asks the kernel, and only when the application asks for the node. */
@@ -413,6 +440,7 @@ UROCE_TESTS(mr)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_sizes),
+		TEST(test_referable),
 		TEST(test_fields),
 		TEST(test_rights_matrix),
 		TEST(test_flags),

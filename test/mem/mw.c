@@ -107,6 +107,7 @@ type_2_belongs_to_its_qp(void **state)
 	assert_non_null(k);
 	assert_ptr_equal(uroce_mr_va(k, b.addr + 7), memory + 1007);
 	assert_ptr_equal(k->mr, mr);
+	assert_false(uroce_key_is_referable(k, true));
 	/* another QP, no QP, another PD */
 	assert_null(look(b.rkey, &other_qp, b.addr, 1, RR));
 	assert_null(look(b.rkey, NULL, b.addr, 1, RR));

@@ -26,9 +26,6 @@
 #define RETRY_CNT       7
 #define RNR_RETRY       7 /* unlimited */
 #define HOP_LIMIT       64
-#define REMOTE_ACCESS \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-	 IBV_ACCESS_REMOTE_ATOMIC)
 
 static int fail(char *error, size_t room, const char *format, ...) __rte_format_printf(3, 4);
 
@@ -116,14 +113,21 @@ cq_create(struct perf_end *end, unsigned int d, char *error, size_t room)
 	return 0;
 }
 
+/* Without atomic operations READ responses may reference the memory. */
+static int
+access_of(const struct perf_end *end)
+{
+	return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+	       (uroce_perf_ops[end->params.op].atomic ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+}
+
 static int
 objects_create(struct perf_end *end, char *error, size_t room)
 {
 	for (unsigned int d = 0; d < end->host->nb_devs; d++) {
 		if (domains_create(end, d, error, room) != 0)
 			return -1;
-		end->mrs[d] = uroce_reg_mr(end->pds[d], end->buffer, end->buffer_bytes,
-					   REMOTE_ACCESS);
+		end->mrs[d] = uroce_reg_mr(end->pds[d], end->buffer, end->buffer_bytes, access_of(end));
 		if (end->mrs[d] == NULL)
 			return fail(error, room, "cannot register %zu bytes: %s", end->buffer_bytes,
 				    strerror(errno));
@@ -152,7 +156,7 @@ qp_create(struct perf_end *end, unsigned int dev)
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qkey = PERF_QKEY,
-		.qp_access_flags = REMOTE_ACCESS,
+		.qp_access_flags = (unsigned int)access_of(end),
 	};
 	const int rights = end->params.transport == PERF_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	struct ibv_qp *qp = uroce_create_qp(end->domains[dev], &init);

@@ -95,7 +95,8 @@ attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sli
 		n = uroce_cursor_next(&c, qp, slice, slice->length - done, &key, &addr);
 		if (unlikely(n == 0))
 			return -EACCES;
-		if (segs++ == UROCE_ZERO_COPY_SEGS || (unlikely(slice->only_stable) && !uroce_key_is_stable(key)))
+		if (segs++ == UROCE_ZERO_COPY_SEGS ||
+		    (unlikely(slice->only_stable) && !uroce_key_is_referable(key, qp->dev->no_icrc)))
 			return -ENOTSUP;
 		ret = append(e, head, tail);
 		if (likely(ret == 0))

@@ -27,7 +27,7 @@ struct uroce_slice {
 	uint32_t access;	/* enum ibv_access_flags that the keys must have */
 	const struct ibv_pd *pd;	/* protection domain of the keys; NULL: the QP's */
 	bool copy;		/* copy the memory, which may change before the frame leaves */
-	bool only_stable;	/* reference the memory only if the region is stable */
+	bool only_stable;	/* reference the memory only if uroce_key_is_referable() */
 };
 
 /** Copy a packet's payload to the slice. @return 0 or -EACCES: nothing was written */

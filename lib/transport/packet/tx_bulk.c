@@ -228,7 +228,7 @@ find_payloads(struct run *r, const struct uroce_qp *qp, const struct uroce_slice
 		return false;
 	r->va = uroce_mr_va(r->key, addr);
 	r->payload_bytes = s->length;
-	r->changes = s->copy || (s->only_stable && !uroce_key_is_stable(r->key));
+	r->changes = s->copy || (s->only_stable && !uroce_key_is_referable(r->key, qp->dev->no_icrc));
 	return true;
 }
 

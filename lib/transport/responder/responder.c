@@ -240,7 +240,7 @@ receive_read(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		.srqn = unlikely(qp->transport == UROCE_TRANSPORT_XRC) ? qp->recv_srq->number : 0,
 		.first_psn = resp->psn, .psn_count = psns, .end = psns,
 		.msn = uroce_psn_add(resp->msn, 1),
-		.by_reference = key != NULL && uroce_key_is_stable(key) && !resp->read_again,
+		.by_reference = key != NULL && uroce_key_is_referable(key, qp->dev->no_icrc) && !resp->read_again,
 	};
 	return executed_rd_atomic(e, qp, p, psns);
 }
