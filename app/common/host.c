@@ -72,6 +72,7 @@ uroce_app_host_open(struct app_host *host, uint16_t port_id, uint32_t qps, bool 
 	uroce_app_conf(host->limits, &unused, &conf, NULL, 0); /* the options were checked */
 	conf.no_loopback = no_loopback;
 	conf.go_back_n = host->go_back_n;
+	conf.share_memory = host->share_memory;
 	conf.no_owner = 1; /* dpdk-dumpcap sees only ports without an owner */
 	if (conf.log2_max_qp == 0 && qps > (1u << UROCE_LOG2_MAX_QP) / 2)
 		conf.log2_max_qp = UROCE_LOG2_MAX_QP + 1;

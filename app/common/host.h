@@ -43,6 +43,7 @@ struct app_host {
 	bool borrowed;            /* the workers belong to another host */
 	bool impaired;            /* expect losses: use shorter timeouts */
 	bool go_back_n;           /* conf.go_back_n of devices opened later */
+	bool share_memory;        /* conf.share_memory of devices opened later */
 	const char *limits;       /* of workers and devices, for uroce_parse_limits(); NULL: the defaults */
 };
 

@@ -63,6 +63,7 @@ open_port(struct app_host *host, const struct nvmf_options *o, unsigned int poll
 		return -1;
 	}
 	host->limits = o->limits;
+	host->share_memory = o->share_memory;
 	if (uroce_app_host_workers(host, pollers) != 0 || uroce_app_host_open(host, port, 1, false) != 0)
 		return -1;
 	for (unsigned int i = 0; i < o->nb_addrs; i++)

@@ -162,6 +162,7 @@ enum {
 	OPT_DH_GROUP,
 	OPT_READ_ONLY,
 	OPT_QUEUES,
+	OPT_SHARE_MEMORY,
 	OPT_LIMITS,
 	OPT_HELP,
 	OPT_VERSION,
@@ -178,6 +179,7 @@ static const struct option long_options[] = {
 	{ "dh-group", required_argument, NULL, OPT_DH_GROUP },
 	{ "read-only", no_argument, NULL, OPT_READ_ONLY },
 	{ "queues", required_argument, NULL, OPT_QUEUES },
+	{ "share-memory", no_argument, NULL, OPT_SHARE_MEMORY },
 	{ "limits", required_argument, NULL, OPT_LIMITS },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -210,6 +212,7 @@ set_option(const struct parse *p, int option, const char *arg)
 		return ret;
 	case OPT_LIMITS: return set_limits(p, arg);
 	case OPT_READ_ONLY: o->read_only = true; return 0;
+	case OPT_SHARE_MEMORY: o->share_memory = true; return 0;
 	case OPT_HELP: o->help = true; return 0;
 	default: o->version = true; return 0;
 	}

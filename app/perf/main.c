@@ -104,6 +104,7 @@ host_open(struct app_host *host, const struct perf_options *o, const unsigned in
 	uint16_t port;
 
 	host->go_back_n = o->go_back_n;
+	host->share_memory = o->share_memory;
 	host->limits = o->limits;
 	if (workers_check(o, nb_lcores) != 0 || uroce_app_host_workers(host, lcores_used(o, nb_lcores)) != 0)
 		return -1;

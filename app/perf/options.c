@@ -298,6 +298,7 @@ enum {
 	OPT_VERSION,
 	OPT_FLOOR,
 	OPT_GO_BACK_N,
+	OPT_SHARE_MEMORY,
 	OPT_LIMITS,
 	OPT_CMDLINE_FILE,
 };
@@ -326,6 +327,7 @@ static const struct option long_options[] = {
 	{ "impair", required_argument, NULL, OPT_IMPAIR },
 	{ "congestion", required_argument, NULL, OPT_CONGESTION },
 	{ "go-back-n", no_argument, NULL, OPT_GO_BACK_N },
+	{ "share-memory", no_argument, NULL, OPT_SHARE_MEMORY },
 	{ "limits", required_argument, NULL, OPT_LIMITS },
 	{ "interactive", no_argument, NULL, 'i' },
 	{ "cmdline-file", required_argument, NULL, OPT_CMDLINE_FILE },
@@ -379,6 +381,7 @@ set_option(struct parse *p, int option, const char *arg)
 		return 0;
 	case OPT_VERIFY: o->verify = true; return 0;
 	case OPT_GO_BACK_N: o->go_back_n = true; return 0;
+	case OPT_SHARE_MEMORY: o->share_memory = true; return 0;
 	case OPT_LIMITS: return set_limits(p, arg);
 	case OPT_FLOOR: o->floor = true; return 0;
 	case OPT_JSON: o->json = arg; return 0;

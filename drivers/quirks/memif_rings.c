@@ -33,6 +33,7 @@
 
 /* Of liburoce.a. A program that links liburoce.so lacks them, and the driver moves the frames. */
 #pragma weak uroce_memif_connect
+#pragma weak uroce_memif_obey
 #pragma weak uroce_memif_offer_add
 #pragma weak uroce_memif_offer_clear
 #define PRESET_SOCKET "/run/memif.sock"	/* the driver's default */
@@ -41,7 +42,9 @@
 static struct connection {
 	int fd;			/* 0: unused */
 	bool is_server;		/* this process is */
+	bool is_marked;		/* the peer understands MEMIF_ASK and MEMIF_SHOW */
 	uint32_t id;		/* of the port at this socket */
+	uint16_t port_id;	/* valid once connected */
 	unsigned int rings[UROCE_MEMIF_DIRECTIONS];
 	struct uroce_memif_offer offer;
 } connections[RTE_MAX_ETHPORTS];
@@ -58,7 +61,9 @@ renew(struct connection *c, int fd, bool is_server)
 {
 	c->fd = fd;
 	c->is_server = is_server;
+	c->is_marked = false;
 	c->id = 0;
+	c->port_id = RTE_MAX_ETHPORTS;
 	memset(c->rings, 0, sizeof(c->rings));
 	if (is_moved())
 		uroce_memif_offer_clear(&c->offer, is_server);
@@ -187,8 +192,11 @@ is_accepted(struct connection *c)
 
 	if (port_id != RTE_MAX_ETHPORTS)
 		ok = uroce_memif_rings(port_id, RTE_MIN(rings, queues), queues);
-	if (ok && port_id != RTE_MAX_ETHPORTS && is_moved())
+	if (ok && port_id != RTE_MAX_ETHPORTS && is_moved()) {
+		c->port_id = port_id;
+		c->offer.socket = c->is_marked ? c->fd : 0;
 		uroce_memif_connect(port_id, &c->offer);
+	}
 	return ok;
 }
 
@@ -211,6 +219,14 @@ descriptor_in(const struct msghdr *m)
 	return fd;
 }
 
+/* Tell the peer that this process understands uroce's own messages. */
+static void
+mark(char name[MEMIF_NAME])
+{
+	if (is_moved())
+		memif_mark(name);
+}
+
 void
 uroce_memif_rings_send(int fd, const struct msghdr *m)
 {
@@ -219,12 +235,15 @@ uroce_memif_rings_send(int fd, const struct msghdr *m)
 
 	if (message == NULL)
 		return;
-	if (message->type == MEMIF_HELLO)
+	if (message->type == MEMIF_HELLO) {
 		limit(fd, true, &message->hello);
-	else if (c == NULL)
+		mark(message->hello.name);
+	} else if (c == NULL) {
 		return;
-	else if (message->type == MEMIF_INIT)
+	} else if (message->type == MEMIF_INIT) {
 		c->id = message->init.id;
+		mark(message->init.name);
+	}
 	else if (message->type == MEMIF_DISCONNECT)
 		forget(fd);
 	else if (is_moved())
@@ -237,6 +256,7 @@ receive_hello(int fd, struct memif_hello *hello)
 	struct connection *c = connection_create(fd, false);
 
 	limit(fd, false, hello);
+	c->is_marked = memif_is_marked(hello->name);
 	c->rings[UROCE_MEMIF_S2C] = hello->max_s2c_ring + 1u;
 	c->rings[UROCE_MEMIF_C2S] = hello->max_c2s_ring + 1u;
 }
@@ -247,6 +267,13 @@ receive_ring(struct connection *c, const struct memif_add_ring *ring)
 	unsigned int *rings = &c->rings[ring->flags & MEMIF_RING_C2S ? UROCE_MEMIF_C2S : UROCE_MEMIF_S2C];
 
 	*rings = RTE_MAX(*rings, ring->index + 1u);
+}
+
+static void
+receive_init(struct connection *c, const struct memif_init *init)
+{
+	c->id = init->id;
+	c->is_marked = memif_is_marked(init->name);
 }
 
 /* The driver has not processed the message yet, so it is not connected. It disconnects on one without a type. */
@@ -260,7 +287,7 @@ receive(int fd, struct memif_message *message, int passed)
 	else if (c == NULL)
 		return;
 	else if (message->type == MEMIF_INIT)
-		c->id = message->init.id;
+		receive_init(c, &message->init);
 	else if (message->type == MEMIF_ADD_RING)
 		receive_ring(c, &message->ring);
 	else if (message->type == MEMIF_CONNECT || message->type == MEMIF_CONNECTED)
@@ -269,6 +296,20 @@ receive(int fd, struct memif_message *message, int passed)
 		forget(fd);
 	if (c != NULL && c->is_server && is_moved())
 		uroce_memif_offer_add(&c->offer, message, passed);
+}
+
+/* A message that the driver does not know: it gets one without effect, and no descriptor. */
+static void
+receive_own(int fd, struct msghdr *m, struct memif_message *message, int passed)
+{
+	const struct connection *c = connection_of(fd);
+
+	if (c != NULL && c->port_id != RTE_MAX_ETHPORTS && is_moved())
+		uroce_memif_obey(c->port_id, message, passed);
+	message->type = MEMIF_ACK;
+	if (passed >= 0)
+		close(passed);
+	m->msg_controllen = 0;
 }
 
 /* As the C library's: a cancellation point. */
@@ -295,7 +336,10 @@ recvmsg(int fd, struct msghdr *m, int flags)
 		return receive_canceled(fd, m, flags);
 	n = syscall(SYS_recvmsg, fd, m, flags);
 	message = message_in(m);
-	if (n == (ssize_t)sizeof(*message) && message != NULL)
+	if (n == (ssize_t)sizeof(*message) && message != NULL &&
+	    (message->type == MEMIF_ASK || message->type == MEMIF_SHOW))
+		receive_own(fd, m, message, descriptor_in(m));
+	else if (n == (ssize_t)sizeof(*message) && message != NULL)
 		receive(fd, message, descriptor_in(m));
 	else if (n == 0)
 		forget(fd);

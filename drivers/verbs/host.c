@@ -202,7 +202,7 @@ run(void *arg)
 	struct uroce_worker *workers[UROCE_MAX_WORKERS];
 	struct uroce_worker_conf worker_conf;
 	struct uroce_port_conf port_conf;
-	unsigned long busy_us = UROCE_VERBS_BUSY_US, n = 1;
+	unsigned long busy_us = UROCE_VERBS_BUSY_US, n = 1, share = 0;
 	bool ok;
 
 	if (__lsan_disable != NULL)	/* it would report blocks to which only DPDK's memory points */
@@ -212,10 +212,12 @@ run(void *arg)
 	/* UROCE_BUSY_US: how long a thread polls for frames before it sleeps */
 	ok = setting("UROCE_BUSY_US", "microseconds", 0, UROCE_VERBS_MAX_BUSY_US, &busy_us) &&
 	     setting("UROCE_WORKERS", "workers", 1, UROCE_MAX_WORKERS, &n) &&
+	     setting("UROCE_SHARE_MEMORY", "(0: no, 1: yes)", 0, 1, &share) &&
 	     uroce_verbs_limits(&worker_conf, &port_conf) && (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()) &&
 	     create_workers(workers, n, &worker_conf);
 	run_anywhere();
 	port_conf.poll_progress = 1;
+	port_conf.share_memory = (uint8_t)share;
 	ok = ok && open_ports(workers, (unsigned int)n, &port_conf, joins) &&
 	     uroce_progress_init(workers, (unsigned int)n, busy_us * NS_PER_US, joins ? UROCE_VERBS_REACTOR_GAP_NS : 0);
 	if (!ok)

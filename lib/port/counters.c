@@ -12,6 +12,7 @@
 const char *const uroce_port_counter_names[UROCE_PORT_COUNTER_COUNT] = {
 	[UROCE_PORT_RX_FRAMES] = "rx_frames",
 	[UROCE_PORT_TX_FRAMES] = "tx_frames",
+	[UROCE_PORT_TX_BY_REFERENCE] = "tx_by_reference",
 	[UROCE_PORT_LOOPBACK_FRAMES] = "loopback_frames",
 	[UROCE_PORT_STEERED] = "steered",
 	[UROCE_PORT_HANDED_OVER] = "handed_over",

@@ -12,6 +12,7 @@
 enum uroce_port_counter {
 	UROCE_PORT_RX_FRAMES, /* frames received */
 	UROCE_PORT_TX_FRAMES, /* frames sent */
+	UROCE_PORT_TX_BY_REFERENCE, /* of these, frames whose payload the peer reads from this process's memory */
 	UROCE_PORT_LOOPBACK_FRAMES,    /* sent to a device of this process, not through a port */
 	UROCE_PORT_STEERED,            /* received for a QP of the queue's own worker */
 	UROCE_PORT_HANDED_OVER,        /* received for a QP of another worker */

@@ -99,6 +99,7 @@ struct uroce_port {
 	uint16_t open_queues; /* RX and TX queues that the port has; with poll_progress perhaps fewer than nb_queues */
 	struct uroce_memif *memif; /* moves the port's frames in place of the driver; changes while all workers are held */
 	bool multi_seg;   /* the port sends chains of mbufs */
+	bool share_memory; /* as in struct uroce_port_conf */
 	bool at_process;  /* the other end of the link is a process of this host: a peer, or a switch */
 	bool enters_kernel; /* bursts make system calls, in which a thread can be canceled */
 	struct uroce_udp *udp; /* sockets of the port; NULL: it has none */

@@ -47,6 +47,7 @@
 static const char *const cidrs[] = { "10.0.0.1/24", NULL };
 static struct tap tap;
 static uint8_t frame[TAP_BYTES], reply[TAP_BYTES];
+static uint64_t references;
 
 /* The other end of a connection, in the same process. */
 static struct peer {
@@ -352,7 +353,7 @@ publish(uint16_t n)
 		assert_non_null(rte_pktmbuf_append(frames[i], n));
 	}
 	assert_int_equal(sigaction(SIGSEGV, &once, &before), 0);
-	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, LONG), LONG);
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, LONG, &references), LONG);
 	assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
 	assert_int_equal(peer.from->tail, LONG);
 	munmap(late.bytes, LONG * late.page);
@@ -384,11 +385,11 @@ test_publish_until_full(void **state)
 		assert_non_null(rte_pktmbuf_append(frames[i], sizeof(bytes)));
 	}
 	/* UROCE_MEMIF_STEP does not divide the slots that are left */
-	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, 1), 1);
-	assert_int_equal(uroce_memif_send(tap.port->memif, 0, &frames[1], SLOTS + 2), SLOTS - 1);
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, frames, 1, &references), 1);
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, &frames[1], SLOTS + 2, &references), SLOTS - 1);
 	assert_int_equal(peer.from->tail, SLOTS);
 	assert_int_equal(rte_mbuf_ext_refcnt_read(&shared), SLOTS);
-	assert_int_equal(uroce_memif_send(tap.port->memif, 0, &frames[SLOTS], SLOTS), 0);
+	assert_int_equal(uroce_memif_send(tap.port->memif, 0, &frames[SLOTS], SLOTS, &references), 0);
 	rte_pktmbuf_free_bulk(&frames[SLOTS], SLOTS);
 	close_device();
 }

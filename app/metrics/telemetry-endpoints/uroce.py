@@ -20,6 +20,7 @@ STATES = ('RESET', 'INIT', 'RTR', 'RTS', 'SQD', 'SQE', 'ERR')
 PORT = {
     'rx_frames': 'frames received',
     'tx_frames': 'frames sent',
+    'tx_by_reference': 'of these, frames whose payload the peer reads from this process\'s memory',
     'loopback_frames': 'sent to a device of this process, not through a port',
     'steered': 'received for a QP of the queue\'s own worker',
     'handed_over': 'received for a QP of another worker',

@@ -35,10 +35,14 @@ destroy(struct uroce_memif *memif)
 {
 	if (memif == NULL)
 		return;
+	uroce_memif_show_end(&memif->show);
 	for (uint16_t i = 0; memif->rx != NULL && memif->tx != NULL && i < memif->nb_queues; i++) {
 		close_wake(memif->rx[i].ring.wake);
 		close_wake(memif->tx[i].ring.wake);
+		memif->tx[i].ring.is_broken = true;
+		uroce_memif_free_held(memif, i);
 	}
+	uroce_memif_windows_drop(&memif->windows);
 	uroce_memif_regions_drop(&memif->regions);
 	rte_free(memif->rx);
 	rte_free(memif->tx);
@@ -152,6 +156,8 @@ apply(const struct entry *e)
 		return;
 	e->port->memif = e->memif;
 	e->port->dev.no_icrc = e->memif != NULL;
+	if (e->memif != NULL)
+		uroce_memif_show_want(&e->memif->show, e->port->share_memory);
 	wakes_change(e->port);
 }
 
@@ -183,10 +189,53 @@ uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer)
 {
 	struct change c = { .port_id = port_id, .memif = create(port_id, offer) };
 
+	if (c.memif != NULL)
+		uroce_memif_show_begin(&c.memif->show, offer->socket);
 	uroce_memif_wake_init();
 	uroce_memif_set_moved(port_id, c.memif != NULL);
 	uroce_hold_workers(set_memif, &c);
 	uroce_memif_offer_clear(offer, offer->is_server);
+}
+
+/* A message of the peer. */
+struct told {
+	uint16_t port_id;
+	const struct memif_message *message;
+	int fd;
+};
+
+static void
+see(struct uroce_memif *memif, const struct told *t)
+{
+	const int ret = uroce_memif_window_set(&memif->windows, &t->message->show, t->fd);
+
+	if (ret == 0) /* pairs with the acquire in uroce_memif_send() of the peer */
+		__atomic_store_n(&memif->rx[0].ring.ring->seen, ++memif->nb_seen, __ATOMIC_RELEASE);
+	else
+		UROCE_LOG(ERR, "port %u: share_memory: the peer copies payloads, since its memory cannot be mapped: %s\n",
+			  t->port_id, strerror(-ret));
+}
+
+static void
+obey(void *arg)
+{
+	const struct told *t = arg;
+	const struct entry *e = &entries[t->port_id];
+
+	if (e->memif == NULL)
+		return;
+	if (t->message->type == MEMIF_ASK)
+		uroce_memif_show_asked(&e->memif->show);
+	else if (e->port != NULL && e->port->share_memory)
+		see(e->memif, t);
+}
+
+void
+uroce_memif_obey(uint16_t port_id, const struct memif_message *m, int fd)
+{
+	struct told t = { .port_id = port_id, .message = m, .fd = fd };
+
+	uroce_hold_workers(obey, &t);
 }
 
 static void

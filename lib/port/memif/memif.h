@@ -17,6 +17,8 @@
 #include <rte_mbuf.h>
 
 #include "port/memif/region.h"
+#include "port/memif/show.h"
+#include "port/memif/window.h"
 #include "port/memif/wire.h"
 #include "uroce_config.h"
 
@@ -28,6 +30,7 @@ enum uroce_memif_direction { UROCE_MEMIF_S2C, UROCE_MEMIF_C2S, UROCE_MEMIF_DIREC
 struct uroce_memif_offer {
 	bool is_server;
 	bool is_wrong; /* messages of another order, or more rings or regions than there is room for */
+	int socket;    /* to a peer that understands ASK and SHOW; 0: to another peer */
 	uint16_t nb_regions;
 	uint16_t nb_rings[UROCE_MEMIF_DIRECTIONS];
 	struct {
@@ -58,6 +61,10 @@ struct uroce_memif_frame {
 	struct rte_mbuf head;
 	uint8_t bytes[UROCE_MEMIF_COPY_BYTES];
 	struct rte_mbuf body;
+	/* of a payload by reference: */
+	struct rte_mbuf far;
+	struct rte_mbuf end;
+	uint8_t zeros[8]; /* pad and ICRC */
 };
 
 struct uroce_memif_rx {
@@ -69,10 +76,19 @@ struct uroce_memif_rx {
 
 struct uroce_memif_tx {
 	struct uroce_memif_ring ring;
+	uint32_t nb_held; /* how many frames were ever held */
+	uint32_t nb_freed; /* and how many of these were freed */
+	struct uroce_memif_held {
+		struct rte_mbuf *frame;
+		uint16_t slot;
+	} held[UROCE_MEMIF_HELD]; /* frames whose payloads the peer reads from this process's memory */
 } __rte_cache_aligned;
 
 struct uroce_memif {
 	struct memif_regions regions;
+	struct uroce_memif_show show;
+	struct uroce_memif_windows windows;
+	uint32_t nb_seen; /* SHOWs of the peer that were carried out */
 	uint16_t nb_queues;
 	struct uroce_memif_rx *rx;
 	struct uroce_memif_tx *tx;
@@ -92,8 +108,17 @@ uint16_t uroce_memif_receive(struct uroce_memif *memif, uint16_t queue, struct r
 /** Give the slots of the last burst back to the peer. */
 void uroce_memif_release(struct uroce_memif *memif, uint16_t queue);
 
-/** Send frames: copies and frees them. @return the number of frames, the first ones; the ring had no room for more */
-uint16_t uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n);
+/**
+ * Send frames: copies and frees them, or keeps those whose payloads the peer reads from this process's memory.
+ *
+ * @param references	incremented by their number
+ * @return		the number of frames, the first ones; the ring had no room for more
+ */
+uint16_t uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n,
+			  uint64_t *references);
+
+/** Free the frames that the peer has read. */
+void uroce_memif_free_held(struct uroce_memif *memif, uint16_t queue);
 
 /** @return the descriptor that becomes readable when the peer wakes the queue's worker; -1: none. Worker's turn */
 int uroce_memif_wake_fd(const struct uroce_memif *memif, uint16_t queue);
@@ -110,6 +135,8 @@ void uroce_memif_offer_clear(struct uroce_memif_offer *offer, bool is_server);
 /** The driver is about to connect the port: move its frames from now on, if the memory is safe. Empties the offer. EAL's
  * interrupt thread. */
 void uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer);
+/** Carry out an ASK or a SHOW of the port's peer; the caller keeps the descriptor. EAL's interrupt thread. */
+void uroce_memif_obey(uint16_t port_id, const struct memif_message *m, int fd);
 /** Leave the frames of ports whose link is down to the driver, and unmap their memory. EAL's interrupt thread. */
 void uroce_memif_disconnect(void);
 

@@ -64,5 +64,6 @@ uroce_memif_offer_clear(struct uroce_memif_offer *offer, bool is_server)
 		while (offer->nb_rings[i] > 0)
 			close_wake(offer->wakes[i][--offer->nb_rings[i]]);
 	offer->is_wrong = false;
+	offer->socket = 0;
 	offer->is_server = is_server;
 }

@@ -28,6 +28,8 @@ struct uroce_memif_slot {
 static inline void
 uroce_memif_break(struct uroce_memif_ring *r, const char *why)
 {
+	if (r->is_broken)
+		return;
 	r->is_broken = true;
 	UROCE_LOG(ERR, "port %u: queue %u is dead, since its net_memif peer has corrupted it (%s): restart the peer\n",
 		  r->port_id, r->queue, why);

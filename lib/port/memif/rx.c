@@ -108,6 +108,51 @@ borrow(struct uroce_memif_frame *f, const struct uroce_memif_slot *slot)
 	return &f->head;
 }
 
+/* Borrow the frame of a slot that refers to its payload. @return NULL: the peer has written nonsense */
+static struct rte_mbuf *
+borrow_far(const struct uroce_memif_windows *windows, struct uroce_memif_frame *f, const struct uroce_memif_slot *slot)
+{
+	const uint32_t head = slot->length - (uint32_t)sizeof(struct memif_reference);
+	struct memif_reference reference;
+	uint8_t *payload;
+	uint32_t rest;
+
+	if (slot->length > sizeof(f->bytes) || slot->length < sizeof(reference))
+		return NULL;
+	memcpy(f->bytes, slot->at, slot->length);
+	memcpy(&reference, f->bytes + head, sizeof(reference));
+	payload = uroce_memif_window_at(windows, &reference);
+	if (payload == NULL || reference.bytes > UROCE_MAX_PATH_MTU || head == 0 || head != headers_of(f->bytes))
+		return NULL;
+	rest = (-reference.bytes & 3) + UROCE_ICRC_BYTES;
+	f->far.buf_addr = payload;
+	f->far.buf_len = f->far.data_len = (uint16_t)reference.bytes;
+	f->end.data_len = (uint16_t)rest;
+	f->head.nb_segs = 3;
+	f->head.next = &f->far;
+	f->head.data_len = (uint16_t)head;
+	f->head.pkt_len = head + reference.bytes + rest;
+	f->head.ol_flags = RTE_MBUF_F_EXTERNAL | UROCE_MBUF_NO_ICRC;
+	return &f->head;
+}
+
+/* Take the frame of a slot that refers to its payload. @return NULL: the pool is empty, or the ring broken */
+static struct rte_mbuf *
+take_far(const struct uroce_memif_windows *windows, struct uroce_memif_rx *rx, struct uroce_memif_frame *f,
+	 const struct uroce_memif_slot *slot, bool may_borrow, struct rte_mempool *pool)
+{
+	struct rte_mbuf *m = borrow_far(windows, f, slot);
+
+	if (unlikely(m == NULL))
+		uroce_memif_break(&rx->ring, "payload out of the memory");
+	if (likely(m == NULL || may_borrow))
+		return m;
+	m = rte_pktmbuf_copy(m, pool, 0, UINT32_MAX);
+	if (m != NULL)
+		(void)uroce_icrc_fill(m);
+	return m;
+}
+
 /* Read up to `n` slots, and prefetch the headers of their frames. @return the number of slots */
 static unsigned int
 read_slots(struct uroce_memif_ring *r, struct uroce_memif_slot *slots, unsigned int n)
@@ -133,12 +178,13 @@ slots_of_frame(const struct uroce_memif_slot *slots, unsigned int n)
 
 /* Take the frames of these slots. @return the number of frames */
 static uint16_t
-take(struct uroce_memif_rx *rx, const struct uroce_memif_slot *slots, unsigned int count, bool may_borrow,
-     struct rte_mempool *pool, struct rte_mbuf **frames)
+take(const struct uroce_memif_windows *windows, struct uroce_memif_rx *rx, const struct uroce_memif_slot *slots,
+     unsigned int count, bool may_borrow, struct rte_mempool *pool, struct rte_mbuf **frames)
 {
 	uint16_t n = 0;
 
 	for (unsigned int i = 0, used; i < count; i += used) {
+		const bool is_far = (slots[i].flags & MEMIF_DESC_REFERENCE) != 0;
 		struct rte_mbuf *m = NULL;
 
 		used = slots_of_frame(&slots[i], count - i);
@@ -146,10 +192,12 @@ take(struct uroce_memif_rx *rx, const struct uroce_memif_slot *slots, unsigned i
 			if (n != 0)
 				break; /* the rest may follow in the next burst */
 			used = count - i; /* no frame is that long */
-		} else if (likely(used == 1 && may_borrow)) {
+		} else if (likely(used == 1 && may_borrow && !is_far)) {
 			m = borrow(&rx->frames[n], &slots[i]);
 		}
-		if (unlikely(m == NULL))
+		if (is_far)
+			m = take_far(windows, rx, &rx->frames[n], &slots[i], may_borrow, pool);
+		else if (unlikely(m == NULL))
 			m = copy(&rx->ring, &slots[i], used, pool);
 		if (unlikely(m == NULL))
 			break;
@@ -192,6 +240,10 @@ start(struct uroce_memif_rx *rx, struct rte_mempool *pool)
 		f->body = (struct rte_mbuf){
 			.refcnt = 1, .nb_segs = 1, .pool = pool, .port = r->port_id, .ol_flags = RTE_MBUF_F_EXTERNAL,
 		};
+		f->far = f->end = f->body;
+		f->far.next = &f->end;
+		f->end.buf_addr = f->zeros;
+		f->end.buf_len = sizeof(f->zeros);
 	}
 	if (!r->is_server)
 		uroce_memif_publish(r, credit(r));
@@ -232,7 +284,7 @@ uroce_memif_receive(struct uroce_memif *memif, uint16_t queue, struct rte_mempoo
 	if (n != 0)
 		n = (uint16_t)read_slots(r, slots, RTE_MIN(n, (uint16_t)UROCE_BURST));
 	if (n != 0)
-		n = take(rx, slots, n, callbacks == NULL, pool, frames);
+		n = take(&memif->windows, rx, slots, n, callbacks == NULL, pool, frames);
 	if (!r->is_server)
 		refill(r, from);
 	if (likely(callbacks == NULL))

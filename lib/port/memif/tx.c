@@ -2,13 +2,23 @@
  * Copyright 2026 The uroce authors
  *
  * Sends frames: copies them to the buffers of the ring's slots. The builder leaves the ICRC to this file, which computes
- * it unless the peer does without.
+ * it unless the peer does without. If the peer knows DPDK's memory of this process, a payload there stays where it is,
+ * and the slot refers to it; the frame is held until the peer has read it.
  */
 
+#include <string.h>
+
+#include "port/counters.h"
 #include "port/memif/memif.h"
 #include "port/memif/ring.h"
 #include "wire/copy.h"
 #include "wire/icrc.h"
+
+/* What the peer wants in this burst. */
+struct wish {
+	bool icrc;
+	bool references; /* in place of payloads: it knows the memory */
+};
 
 /* Copy as much as a slot has room for. @return bytes; `segment` and `done` then say where to continue */
 static uint32_t
@@ -51,6 +61,52 @@ put(struct uroce_memif_ring *r, uint16_t vacant, const struct rte_mbuf *frame, u
 		flags = 0;
 	}
 	return frame == NULL ? used : 0;
+}
+
+/* Is the frame one of headers, a payload in registered memory, and the ICRC? */
+static inline bool
+has_attached(const struct rte_mbuf *frame)
+{
+	return frame->nb_segs == 3 && RTE_MBUF_HAS_EXTBUF(frame->next) &&
+	       frame->data_len <= UROCE_MEMIF_COPY_BYTES - sizeof(struct memif_reference);
+}
+
+/* Put the frame's headers and a reference to its payload into a free slot, and hold the frame. @return number of slots;
+ * 0: the frame must be copied */
+static uint16_t
+put_reference(const struct uroce_memif *memif, struct uroce_memif_tx *tx, struct rte_mbuf *frame)
+{
+	struct uroce_memif_ring *r = &tx->ring;
+	struct memif_desc *d = uroce_memif_desc(r, r->next);
+	const struct rte_mbuf *payload = frame->next;
+	const uint32_t head = frame->data_len;
+	struct memif_reference reference;
+	struct uroce_memif_slot slot;
+
+	if (tx->nb_held - tx->nb_freed == UROCE_MEMIF_HELD || !uroce_memif_read(r, r->next, r->room, &slot) ||
+	    slot.length < head + sizeof(reference) ||
+	    !uroce_memif_refer(&memif->show, rte_pktmbuf_mtod(payload, const void *), payload->data_len, &reference))
+		return 0;
+	memcpy(slot.at, rte_pktmbuf_mtod(frame, const void *), head);
+	memcpy(slot.at + head, &reference, sizeof(reference));
+	__atomic_store_n(&d->length, head + (uint32_t)sizeof(reference), __ATOMIC_RELAXED);
+	__atomic_store_n(&d->flags, (uint16_t)(MEMIF_DESC_NO_ICRC | MEMIF_DESC_REFERENCE), __ATOMIC_RELAXED);
+	tx->held[tx->nb_held++ % UROCE_MEMIF_HELD] = (struct uroce_memif_held){ .frame = frame, .slot = r->next };
+	return 1;
+}
+
+/* Free the frames held for slots before this one. */
+static void
+free_before(struct uroce_memif_tx *tx, uint16_t slot)
+{
+	while (tx->nb_freed != tx->nb_held) {
+		const struct uroce_memif_held *held = &tx->held[tx->nb_freed % UROCE_MEMIF_HELD];
+
+		if ((int16_t)(slot - held->slot) <= 0)
+			break;
+		rte_pktmbuf_free(held->frame);
+		tx->nb_freed++;
+	}
 }
 
 /* Can the frame never fit into the ring? */
@@ -105,26 +161,35 @@ wake(const struct uroce_memif_ring *r)
 }
 
 /* @return the number of frames after which to publish. The peer receives long frames while the next ones are
- * copied. A burst of ACKs and short messages is published once. The two frames in its middle decide: adding all
- * lengths is slow. */
+ * copied. A burst of ACKs, short messages and references is published once. The two frames in its middle decide: adding
+ * all lengths is slow. */
 static inline uint16_t
-step_of(struct rte_mbuf *const *frames, uint16_t n)
+step_of(struct rte_mbuf *const *frames, uint16_t n, bool references)
 {
 	if (n <= UROCE_MEMIF_STEP ||
-	    frames[n / 2 - 1]->pkt_len + frames[n / 2]->pkt_len < UROCE_MEMIF_LONG_BYTES)
+	    frames[n / 2 - 1]->pkt_len + frames[n / 2]->pkt_len < UROCE_MEMIF_LONG_BYTES ||
+	    (references && has_attached(frames[n / 2])))
 		return n;
 	return UROCE_MEMIF_STEP;
 }
 
-/* Copy up to n frames to the ring, and publish them. A frame that can never fit is dropped. @return the number of
- * frames copied or dropped; fewer than n: the ring is full or broken */
+/* Put up to n frames into the ring, and publish them. A frame that can never fit is dropped, and one that is held becomes
+ * NULL. @return the number of frames put or dropped; fewer than n: the ring is full or broken */
 static inline uint16_t
-send_step(struct uroce_memif_ring *r, uint16_t *vacant, struct rte_mbuf **frames, uint16_t n, bool needs_icrc)
+send_step(const struct uroce_memif *memif, struct uroce_memif_tx *tx, uint16_t *vacant, struct rte_mbuf **frames,
+	  uint16_t n, const struct wish *wish)
 {
+	struct uroce_memif_ring *r = &tx->ring;
 	uint16_t used, done;
 
 	for (done = 0; done < n && *vacant != 0; done++, *vacant -= used) {
-		used = put(r, *vacant, frames[done], finish(frames[done], needs_icrc));
+		used = 0;
+		if (wish->references && has_attached(frames[done]))
+			used = put_reference(memif, tx, frames[done]);
+		if (used != 0)
+			frames[done] = NULL;
+		else
+			used = put(r, *vacant, frames[done], finish(frames[done], wish->icrc));
 		if (likely(used != 0))
 			r->next += used;
 		else if (!is_too_long(r, *vacant))
@@ -135,27 +200,61 @@ send_step(struct uroce_memif_ring *r, uint16_t *vacant, struct rte_mbuf **frames
 	return done;
 }
 
-uint16_t
-uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n)
+/* @return the first slot that the peer has not returned */
+static uint16_t
+first_unread(const struct uroce_memif_ring *r, uint16_t vacant)
 {
-	struct uroce_memif_ring *r = &memif->tx[queue].ring;
+	return (uint16_t)(r->next - (r->slots - vacant));
+}
+
+void
+uroce_memif_free_held(struct uroce_memif *memif, uint16_t queue)
+{
+	struct uroce_memif_tx *tx = &memif->tx[queue];
+	const struct uroce_memif_ring *r = &tx->ring;
+
+	if (likely(queue >= memif->nb_queues || tx->nb_freed == tx->nb_held))
+		return;
+	/* of a broken ring, all: the peer has lost its right to them */
+	free_before(tx, r->is_broken ? r->next : first_unread(r, uroce_memif_available(&tx->ring, credit(r))));
+}
+
+static struct wish
+wish_of(const struct uroce_memif *memif, const struct uroce_memif_ring *r)
+{
+	struct wish wish = { .icrc = (__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_NO_ICRC) == 0 };
+
+	/* pairs with the release in see() of the peer, which has mapped the memory */
+	wish.references = !wish.icrc && uroce_memif_is_shown(&memif->show,
+		__atomic_load_n(&memif->tx[0].ring.ring->seen, __ATOMIC_ACQUIRE));
+	return wish;
+}
+
+uint16_t
+uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n, uint64_t *references)
+{
+	struct uroce_memif_tx *tx = &memif->tx[queue];
+	struct uroce_memif_ring *r = &tx->ring;
+	const uint32_t held = tx->nb_held;
 	uint16_t vacant, step, last, done = 0;
-	bool needs_icrc;
+	struct wish wish;
 
 	if (unlikely(queue >= memif->nb_queues || r->is_broken || (!r->is_started && !uroce_memif_is_up(r))))
 		return 0;
 	r->is_started = true;
 	n = call_back(r, frames, n);
-	needs_icrc = (__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_NO_ICRC) == 0;
+	wish = wish_of(memif, r);
 	vacant = uroce_memif_available(r, credit(r));
-	step = step_of(frames, n);
+	free_before(tx, first_unread(r, vacant));
+	step = step_of(frames, n, wish.references);
 	do {
-		last = send_step(r, &vacant, frames + done, (uint16_t)RTE_MIN(n - done, step), needs_icrc);
+		last = send_step(memif, tx, &vacant, frames + done, (uint16_t)RTE_MIN(n - done, step), &wish);
 		done += last;
 	} while (last == step && done < n);
 	if (likely(done != 0)) {
 		wake(r);
 		rte_pktmbuf_free_bulk(frames, done);
 	}
+	uroce_counter_add(references, tx->nb_held - held);
 	return done;
 }

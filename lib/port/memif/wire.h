@@ -2,15 +2,18 @@
  * Copyright 2026 The uroce authors
  *
  * memif, version 2.0: the messages between server and client on their socket, and the layout of the rings in the
- * memory that the client shares. All fields are in the host's byte order.
+ * memory that the client shares. All fields are in the host's byte order. What is uroce's own goes only to peers with
+ * MEMIF_MARK in their name, except for flags that a reader sets, which others ignore.
  */
 
 #ifndef UROCE_PORT_MEMIF_WIRE_H
 #define UROCE_PORT_MEMIF_WIRE_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_common.h>
 
@@ -29,7 +32,25 @@ enum memif_type {
 	MEMIF_CONNECT,    /* answered by CONNECTED */
 	MEMIF_CONNECTED,
 	MEMIF_DISCONNECT, /* in either direction, at any time */
+	/* uroce's own, in either direction, while connected; net_memif never sees them: */
+	MEMIF_ASK = 0x7572, /* show your memory */
+	MEMIF_SHOW,	    /* passes a descriptor of memory, or none */
 };
+
+#define MEMIF_MARK "uroce-1" /* at the end of the name in HELLO and INIT: the sender understands ASK and SHOW */
+
+static inline void
+memif_mark(char name[MEMIF_NAME])
+{
+	memcpy(name + MEMIF_NAME - sizeof(MEMIF_MARK), MEMIF_MARK, sizeof(MEMIF_MARK));
+	name[MEMIF_NAME - sizeof(MEMIF_MARK) - 1] = '\0';
+}
+
+static inline bool
+memif_is_marked(const char name[MEMIF_NAME])
+{
+	return memcmp(name + MEMIF_NAME - sizeof(MEMIF_MARK), MEMIF_MARK, sizeof(MEMIF_MARK)) == 0;
+}
 
 struct memif_hello {
 	char name[MEMIF_NAME];
@@ -72,6 +93,16 @@ struct memif_disconnect {
 	char reason[MEMIF_REASON];
 } __attribute__((packed));
 
+/* Show a part of a window, which is an address range of the sender. */
+struct memif_show {
+	uint16_t window;
+	uint8_t is_gone;	/* the part is no longer shown; no descriptor */
+	uint64_t window_bytes;
+	uint64_t at;		/* where the part begins in the window */
+	uint64_t bytes;
+	uint64_t file_at;	/* where it begins in the descriptor's file */
+} __attribute__((packed));
+
 struct memif_message {
 	uint16_t type;
 	union {
@@ -81,6 +112,7 @@ struct memif_message {
 		struct memif_add_ring ring;
 		char interface[MEMIF_NAME]; /* CONNECT and CONNECTED */
 		struct memif_disconnect disconnect;
+		struct memif_show show;
 		uint8_t bytes[126];
 	};
 } __attribute__((packed));
@@ -93,6 +125,8 @@ static_assert(offsetof(struct memif_message, ring.private_bytes) == 13, "as both
 #define MEMIF_DESC_NEXT 1 /* the frame continues in the next slot */
 /* uroce's own, which the peer must ask for by MEMIF_RING_NO_ICRC; in the first slot of a frame */
 #define MEMIF_DESC_NO_ICRC 2 /* the ICRC is not computed */
+/* uroce's own, in a frame's only slot: headers and a struct memif_reference, in place of payload, pad and ICRC */
+#define MEMIF_DESC_REFERENCE 4
 
 struct memif_desc {
 	uint16_t flags;
@@ -101,6 +135,16 @@ struct memif_desc {
 	uint32_t offset;
 	uint32_t metadata;
 };
+
+/* A payload in the memory that the sender shows. It stays until the slot is free again. */
+struct memif_reference {
+	uint64_t at; /* where it begins in the window */
+	uint32_t bytes;
+	uint16_t window;
+	uint16_t unused;
+};
+
+static_assert(sizeof(struct memif_reference) == 16, "as both ends have it");
 
 #define MEMIF_RING_NO_WAKING 1 /* memif_ring.flags: the reader polls */
 #define MEMIF_RING_NO_ICRC 2   /* uroce's own: the reader accepts MEMIF_DESC_NO_ICRC */
@@ -111,7 +155,8 @@ struct memif_ring {
 	uint32_t cookie;
 	uint16_t flags;
 	uint16_t head; /* client: rw, server: ro */
-	uint8_t unused[56];
+	uint32_t seen; /* uroce's own, in the first ring: how many SHOWs the reader has carried out */
+	uint8_t unused[52];
 	uint16_t tail; /* server: rw, client: ro */
 	uint8_t unused_too[62];
 	struct memif_desc slots[];

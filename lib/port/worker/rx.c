@@ -405,6 +405,16 @@ take_all(struct uroce_worker *w, struct uroce_port_queue *q, struct batch *b, bo
 	}
 }
 
+static unsigned int
+memif_receive(struct uroce_port_queue *q, struct rte_mbuf **frames)
+{
+	struct uroce_memif *memif = q->port->memif;
+
+	if (likely(q->tx_lock == NULL)) /* else uroce_tx_cleanup() does it */
+		uroce_memif_free_held(memif, q->id);
+	return uroce_memif_receive(memif, q->id, q->pool, frames);
+}
+
 /* Receive only one burst before answering: a peer whose window is full would wait for the last of several bursts. */
 unsigned int
 uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
@@ -424,7 +434,7 @@ uroce_rx_queue(struct uroce_worker *w, struct uroce_port_queue *q)
 	if (likely(q->port->memif == NULL))
 		n = rte_eth_rx_burst(q->port_id, q->id, frames, RTE_DIM(frames));
 	else
-		n = uroce_memif_receive(q->port->memif, q->id, q->pool, frames);
+		n = memif_receive(q, frames);
 	uroce_rcu_leave_driver(w->index);
 	if (n == 0)
 		return 0;

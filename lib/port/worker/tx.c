@@ -66,12 +66,12 @@ tx_release(struct uroce_port_queue *q)
 
 /* Pass frames to the port. The driver of a port that was connected needs the ICRCs that the engine has left out. */
 static inline unsigned int
-pass(const struct uroce_port_queue *q, uint16_t id, struct rte_mbuf **frames, uint16_t n)
+pass(struct uroce_port_queue *q, uint16_t id, struct rte_mbuf **frames, uint16_t n)
 {
 	struct uroce_memif *memif = q->port->memif;
 
 	if (unlikely(memif != NULL))
-		return uroce_memif_send(memif, id, frames, n);
+		return uroce_memif_send(memif, id, frames, n, &q->counters[UROCE_PORT_TX_BY_REFERENCE]);
 	for (uint16_t i = 0; unlikely(q->port->at_process) && i < n; i++)
 		if ((frames[i]->ol_flags & UROCE_MBUF_NO_ICRC) != 0)
 			(void)uroce_icrc_fill(frames[i]);
@@ -99,12 +99,15 @@ uroce_tx_burst(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigned in
 int
 uroce_tx_cleanup(struct uroce_port_queue *q)
 {
-	int id = tx_take(q), ret;
+	int id = tx_take(q), ret = 0;
 
 	if (unlikely(id < 0))
 		return id;
 	uroce_rcu_enter_driver(q->worker->index);
-	ret = rte_eth_tx_done_cleanup(q->port_id, (uint16_t)id, 0);
+	if (q->port->memif != NULL)
+		uroce_memif_free_held(q->port->memif, (uint16_t)id);
+	else
+		ret = rte_eth_tx_done_cleanup(q->port_id, (uint16_t)id, 0);
 	uroce_rcu_leave_driver(q->worker->index);
 	tx_release(q);
 	return ret;

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright 2026 The uroce authors
+ *
+ * share_memory: two devices of this process, connected by memif's memory and a pair of sockets, read payloads from each
+ * other's DPDK memory; and what a device makes of references that lead elsewhere.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+
+#include "cmocka_compat.h"
+#include "eal.h"
+#include "groups.h"
+#include "memif_messages.h"
+#include "net.h"
+#include "port/memif/memif.h"
+#include "port/port.h"
+#include "wire/icrc.h"
+
+#define LOG2  11
+#define SLOTS (1u << LOG2)
+#define ROOM  8192u
+#define RING  ((uint32_t)(sizeof(struct memif_ring) + SLOTS * sizeof(struct memif_desc)))
+#define BYTES (2 * (RING + SLOTS * ROOM))
+#define PART  65536u /* of a window, in hostile messages */
+
+static struct pair {
+	struct net net;
+	int memory;
+	uint8_t *at;
+	int sockets[2]; /* the devices', whose messages the test passes on; device 0 is the server */
+	struct uroce_port *ports[2];
+} pair;
+
+static struct memif_add_ring
+ring_of(unsigned int number)
+{
+	struct memif_ring *ring = (struct memif_ring *)(pair.at + number * RING);
+
+	ring->cookie = MEMIF_COOKIE;
+	for (uint32_t i = 0; i < SLOTS; i++)
+		ring->slots[i] = (struct memif_desc){ .length = ROOM, .offset = 2 * RING + (number * SLOTS + i) * ROOM };
+	return (struct memif_add_ring){ .flags = number, .offset = number * RING, .log2_slots = LOG2 };
+}
+
+static void
+connect_device(unsigned int i, bool has_socket)
+{
+	struct uroce_memif_offer offer = { .is_server = i == 0, .socket = has_socket ? pair.sockets[i] : 0 };
+	struct memif_message region = { .type = MEMIF_ADD_REGION, .region = { .bytes = BYTES } };
+
+	uroce_memif_offer_add(&offer, &region, pair.memory);
+	for (unsigned int number = 0; number < 2; number++) {
+		struct memif_message ring = { .type = MEMIF_ADD_RING, .ring = ring_of(number) };
+
+		uroce_memif_offer_add(&offer, &ring, -1);
+	}
+	uroce_memif_connect(pair.ports[i]->port_id, &offer);
+	assert_non_null(pair.ports[i]->memif);
+}
+
+/* @param shares	does each device? @param has_sockets	do the devices understand the messages? */
+static void
+open_pair(const bool shares[2], bool has_sockets)
+{
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
+
+	net_open(&pair.net, &conf, 1, "10.0.0.1/24", "10.0.0.2/24");
+	pair.memory = memfd_create("pair", MFD_ALLOW_SEALING);
+	assert_int_equal(ftruncate(pair.memory, BYTES), 0);
+	assert_int_equal(fcntl(pair.memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	pair.at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, pair.memory, 0);
+	assert_ptr_not_equal(pair.at, MAP_FAILED);
+	memif_sockets(pair.sockets);
+	for (unsigned int i = 0; i < 2; i++) {
+		pair.ports[i] = uroce_port_of_context(pair.net.ends[i].context);
+		pair.ports[i]->share_memory = shares[i];
+		pair.ports[i]->at_process = true;
+		uroce_memif_attach(pair.ports[i]);
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		connect_device(i, has_sockets);
+}
+
+/* The connection ends first: a device that hears nothing more would hold the other's memory. */
+static void
+close_pair(void)
+{
+	uroce_memif_detach(pair.ports[0]);
+	net_close(&pair.net);
+	munmap(pair.at, BYTES);
+	close(pair.memory);
+	close(pair.sockets[0]);
+	close(pair.sockets[1]);
+}
+
+/* Pass the next message on to device i. @return its type */
+static uint16_t
+pass(unsigned int i)
+{
+	struct memif_message m;
+	int fd;
+
+	memif_receive(pair.sockets[i], &m, &fd);
+	uroce_memif_obey(pair.ports[i]->port_id, &m, fd);
+	if (fd >= 0)
+		close(fd);
+	return m.type;
+}
+
+/* Does the peer of device i know all of its memory? */
+static bool
+is_shown(unsigned int i)
+{
+	const struct uroce_memif *memif = pair.ports[i]->memif;
+
+	return uroce_memif_is_shown(&memif->show, __atomic_load_n(&memif->tx[0].ring.ring->seen, __ATOMIC_ACQUIRE));
+}
+
+/* Each device asks, and then gets the other's memory. */
+static void
+show(void)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(pass(i), MEMIF_ASK);
+	for (unsigned int i = 0; i < 2; i++)
+		while (!is_shown(i)) /* EAL's interrupt thread says so after it has sent the last one */
+			if (memif_has_message(pair.sockets[1 - i]))
+				assert_int_equal(pass(1 - i), MEMIF_SHOW);
+}
+
+static uint64_t
+references_of(unsigned int i)
+{
+	return test_counter(pair.net.ends[i].context, "tx_by_reference");
+}
+
+/* Device 1 READs from device 0, whose memory is DPDK's. */
+static void
+read_all(void)
+{
+	struct end *from = &pair.net.ends[0], *to = &pair.net.ends[1];
+
+	end_fill(from, 5);
+	end_post(to, IBV_WR_RDMA_READ, from, END_BYTES, 0);
+	net_expect_ok(&pair.net, to, IBV_WC_RDMA_READ);
+	assert_memory_equal(from->buffer, to->buffer, END_BYTES);
+}
+
+/* READ responses refer to the memory unless atomic operations may change it. */
+static void
+test_shared(void **state)
+{
+	struct ibv_mr *mr;
+	uint64_t before;
+
+	open_pair((const bool[2]){ true, true }, true);
+	show();
+	net_run_operations(&pair.net);
+	before = references_of(0);
+	assert_true(before >= 2 * (END_BYTES / 4096)); /* a WRITE and a SEND */
+	assert_int_equal(references_of(1), 0);	       /* its memory is not DPDK's */
+	read_all();
+	assert_int_equal(references_of(0), before);
+	mr = pair.net.ends[0].mr;
+	assert_int_equal(uroce_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+					IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ), 0);
+	read_all();
+	assert_true(references_of(0) >= before + END_BYTES / 4096);
+	close_pair();
+}
+
+/* Unless both ends want it, and understand it, all payloads are copied. */
+static void
+test_not_shared(void **state)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		open_pair((const bool[2]){ (i & 1) != 0, (i & 2) != 0 }, i != 3);
+		if (i == 1 || i == 2) {
+			assert_int_equal(pass(i == 1), MEMIF_ASK);
+			assert_false(memif_has_message(pair.sockets[i != 1]));
+		}
+		net_run_operations(&pair.net);
+		assert_int_equal(references_of(0), 0);
+		assert_int_equal(references_of(1), 0);
+		for (unsigned int e = 0; e < 2; e++)
+			assert_null(pair.ports[e]->memif->windows.at[0].addr);
+		close_pair();
+	}
+}
+
+/* A WRITE by reference from device 0 that device 1 has not received. */
+struct waiting {
+	uint8_t *bytes; /* in the slot */
+	struct memif_desc *desc;
+	struct memif_reference reference;
+};
+
+static void
+set_deaf(bool is_deaf)
+{
+	pair.ports[1]->memif->rx[0].ring.is_broken = is_deaf;
+}
+
+static struct waiting
+send_unheard(void)
+{
+	struct uroce_memif_ring *r = &pair.ports[0]->memif->tx[0].ring;
+	struct memif_desc *desc = &r->ring->slots[r->next % r->slots];
+	struct waiting w = { .bytes = pair.at + desc->offset, .desc = desc };
+
+	set_deaf(true);
+	end_fill(&pair.net.ends[0], 9);
+	end_post(&pair.net.ends[0], IBV_WR_RDMA_WRITE, &pair.net.ends[1], 4096, 0);
+	test_poll(pair.net.workers, 1, 3);
+	assert_int_equal(desc->flags, MEMIF_DESC_NO_ICRC | MEMIF_DESC_REFERENCE);
+	assert_int_equal(desc->length, 14 + 20 + 8 + 12 + 16 + sizeof(w.reference));
+	memcpy(&w.reference, w.bytes + desc->length - sizeof(w.reference), sizeof(w.reference));
+	return w;
+}
+
+static struct waiting
+open_unheard(void)
+{
+	open_pair((const bool[2]){ true, true }, true);
+	show();
+	net_run_operations(&pair.net);
+	return send_unheard();
+}
+
+static void
+hear(const struct waiting *w)
+{
+	memcpy(w->bytes + w->desc->length - sizeof(w->reference), &w->reference, sizeof(w->reference));
+	set_deaf(false);
+	test_poll(pair.net.workers, 1, 3);
+}
+
+/* The bytes of a slot. Its frame is held until the peer returns the slot, although the QP has failed. */
+static void
+test_held(void **state)
+{
+	struct waiting w = open_unheard();
+	struct end *a = &pair.net.ends[0];
+	struct uroce_memif_tx *tx = &pair.ports[0]->memif->tx[0];
+	const struct uroce_memif_window *window = &pair.ports[1]->memif->windows.at[w.reference.window];
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	assert_int_equal(w.bytes[14 + 20 + 8], 0x0a); /* RC WRITE only */
+	assert_int_equal(w.reference.bytes, 4096);
+	assert_memory_equal(window->addr + w.reference.at, a->buffer, 4096);
+	assert_int_equal(tx->nb_held - tx->nb_freed, 1);
+	assert_int_equal(uroce_modify_qp(a->qp, &attr, IBV_QP_STATE), 0);
+	test_poll(pair.net.workers, 1, 3);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)a->mr), 1);
+	hear(&w);
+	test_poll(pair.net.workers, 1, 3);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)a->mr), 0);
+	assert_memory_equal(pair.net.ends[1].buffer, a->buffer, 4096);
+	close_pair();
+}
+
+/* The connection ends: the frame is free. */
+static void
+test_held_at_end(void **state)
+{
+	open_unheard();
+	uroce_memif_detach(pair.ports[0]);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)pair.net.ends[0].mr), 0);
+	close_pair();
+}
+
+/* Memory that the peer no longer shows reads as zeros. */
+static void
+test_gone(void **state)
+{
+	struct waiting w = open_unheard();
+	const struct uroce_memif_window *window = &pair.ports[1]->memif->windows.at[0];
+	static const uint8_t zeros[4096];
+	struct memif_message m = {
+		.type = MEMIF_SHOW,
+		.show = { .is_gone = 1, .window_bytes = window->bytes, .bytes = window->bytes },
+	};
+
+	uroce_memif_obey(pair.ports[1]->port_id, &m, -1);
+	hear(&w);
+	assert_memory_equal(pair.net.ends[1].buffer, zeros, sizeof(zeros));
+	close_pair();
+}
+
+enum nonsense { NO_WINDOW, UNUSED_WINDOW, BEYOND, ACROSS, TOO_LONG, NO_HEADERS, NO_REFERENCE, TOO_MANY, NONSENSES };
+
+/* The device receives nothing more from the ring, and writes no byte. */
+static void
+check_nonsense(enum nonsense what)
+{
+	struct waiting w = open_unheard();
+	const struct uroce_memif_window *window = &pair.ports[1]->memif->windows.at[0];
+	struct end *b = &pair.net.ends[1];
+
+	memset(b->buffer, 1, 4096);
+	switch (what) {
+	case NO_WINDOW: w.reference.window = UROCE_MEMIF_WINDOWS; break;
+	case UNUSED_WINDOW: w.reference.window = UROCE_MEMIF_WINDOWS - 1; break;
+	case BEYOND: w.reference.at = UINT64_MAX; break;
+	case ACROSS: w.reference.at = window->bytes - 4095; break;
+	case TOO_LONG: w.reference.bytes = 4097; break;
+	case NO_HEADERS: w.desc->length = sizeof(w.reference); break;
+	case NO_REFERENCE: w.desc->length = sizeof(w.reference) - 1; break;
+	default: w.desc->length = UROCE_MEMIF_COPY_BYTES + 1; break;
+	}
+	if (what != NO_REFERENCE)
+		hear(&w);
+	set_deaf(false);
+	test_poll(pair.net.workers, 1, 3);
+	assert_true(pair.ports[1]->memif->rx[0].ring.is_broken);
+	for (unsigned int i = 0; i < 4096; i++)
+		assert_int_equal(b->buffer[i], 1);
+	close_pair();
+}
+
+static void
+test_nonsense(void **state)
+{
+	for (unsigned int i = 0; i < NONSENSES; i++)
+		check_nonsense(i);
+}
+
+static unsigned int nb_seen;
+
+static uint16_t
+see_frames(uint16_t port_id, uint16_t queue, struct rte_mbuf **frames, uint16_t n, uint16_t most, void *arg)
+{
+	for (uint16_t i = 0; i < n; i++)
+		assert_int_equal(frames[i]->ol_flags & UROCE_MBUF_NO_ICRC, 0);
+	nb_seen += n;
+	return n;
+}
+
+/* Receive callbacks, such as those of dpdk-dumpcap, see whole frames with ICRCs. */
+static void
+test_callback(void **state)
+{
+	const struct waiting w = open_unheard();
+	const struct rte_eth_rxtx_callback *callback = rte_eth_add_rx_callback(pair.ports[1]->port_id, 0, see_frames, NULL);
+
+	assert_non_null(callback);
+	nb_seen = 0;
+	hear(&w);
+	assert_int_equal(nb_seen, 1);
+	assert_memory_equal(pair.net.ends[0].buffer, pair.net.ends[1].buffer, 4096);
+	assert_int_equal(rte_eth_remove_rx_callback(pair.ports[1]->port_id, 0, callback), 0);
+	close_pair();
+}
+
+/* Messages that cannot be carried out are refused, and change nothing. */
+static void
+check_refused(struct memif_show show, int fd)
+{
+	const struct memif_message m = { .type = MEMIF_SHOW, .show = show };
+	const struct uroce_memif *memif = pair.ports[1]->memif;
+	const uint32_t before = memif->nb_seen;
+
+	uroce_memif_obey(pair.ports[1]->port_id, &m, fd);
+	assert_int_equal(memif->nb_seen, before);
+	assert_int_equal(memif->rx[0].ring.ring->seen, before);
+}
+
+static void
+test_refused(void **state)
+{
+	const struct memif_show good = { .window = 1, .window_bytes = 2 * PART, .at = PART, .bytes = PART };
+	int memory = memfd_create("memory", 0), file = open("/proc/self/exe", O_RDONLY), pipes[2];
+	struct memif_show bad;
+
+	open_pair((const bool[2]){ true, true }, true);
+	show();
+	assert_int_equal(ftruncate(memory, PART), 0);
+	assert_int_equal(pipe(pipes), 0);
+#define REFUSED(member, value) (bad = good, bad.member = (value), check_refused(bad, memory))
+	REFUSED(window, UROCE_MEMIF_WINDOWS);
+	REFUSED(window_bytes, UROCE_MEMIF_WINDOW_BYTES + 1);
+	REFUSED(window_bytes, PART);
+	REFUSED(bytes, 0);
+	REFUSED(bytes, PART + 1);
+	REFUSED(bytes, UINT64_MAX);
+	REFUSED(at, UINT64_MAX - PART + 1);
+	REFUSED(at, PART - 1);		/* no page begins there */
+	REFUSED(file_at, 4096);		/* the file ends before */
+	REFUSED(file_at, UINT64_MAX - PART + 1);
+	REFUSED(window, 0);		/* it has another size */
+#undef REFUSED
+	check_refused(good, -1);
+	check_refused(good, pipes[0]);
+	check_refused(good, file);
+	net_run_operations(&pair.net);
+	close_pair();
+	close(memory);
+	close(file);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void
+leave_memory(void *bytes, void *arg)
+{
+}
+
+/* A frame as the builder makes it, with its payload in DPDK's memory. */
+static struct rte_mbuf *
+make_frame(struct rte_mempool *pool, struct rte_mbuf_ext_shared_info *shared)
+{
+	struct rte_mbuf *m[3];
+
+	for (unsigned int i = 0; i < 3; i++) {
+		m[i] = rte_pktmbuf_alloc(pool);
+		assert_non_null(m[i]);
+	}
+	rte_pktmbuf_attach_extbuf(m[1], pair.net.ends[0].buffer, RTE_BAD_IOVA, 4096, shared);
+	assert_non_null(rte_pktmbuf_append(m[0], 70));
+	assert_non_null(rte_pktmbuf_append(m[1], 4096));
+	assert_non_null(rte_pktmbuf_append(m[2], 4));
+	memset(rte_pktmbuf_mtod(m[0], void *), 0, 70);
+	assert_int_equal(rte_pktmbuf_chain(m[1], m[2]), 0);
+	assert_int_equal(rte_pktmbuf_chain(m[0], m[1]), 0);
+	m[0]->ol_flags |= UROCE_MBUF_NO_ICRC;
+	return m[0];
+}
+
+/* A peer that reads no frames holds only so many; further payloads are copied. */
+static void
+test_most_held(void **state)
+{
+	struct rte_mbuf_ext_shared_info shared = { .free_cb = leave_memory, .refcnt = UROCE_MEMIF_HELD + 1 };
+	struct uroce_memif *memif;
+	uint64_t references = 0;
+	struct rte_mempool *pool;
+
+	open_pair((const bool[2]){ true, true }, true);
+	show();
+	memif = pair.ports[0]->memif;
+	memif->tx[0].ring.is_started = true;
+	pool = rte_pktmbuf_pool_create("held", 4 * UROCE_MEMIF_HELD, 0, 64, 2048, SOCKET_ID_ANY);
+	assert_non_null(pool);
+	test_poll(pair.net.workers, 1, 3);
+	set_deaf(true);
+	for (unsigned int i = 0; i < UROCE_MEMIF_HELD + 1; i++) {
+		struct rte_mbuf *m = make_frame(pool, &shared);
+
+		assert_int_equal(uroce_memif_send(memif, 0, &m, 1, &references), 1);
+	}
+	assert_int_equal(references, UROCE_MEMIF_HELD);
+	assert_int_equal(rte_mbuf_ext_refcnt_read(&shared), UROCE_MEMIF_HELD);
+	uroce_memif_detach(pair.ports[0]);
+	assert_int_equal(rte_mempool_avail_count(pool), 4 * UROCE_MEMIF_HELD);
+	rte_mempool_free(pool);
+	close_pair();
+}
+
+UROCE_TESTS(port_memif_share)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shared),	 cmocka_unit_test(test_not_shared), cmocka_unit_test(test_held),
+		cmocka_unit_test(test_held_at_end), cmocka_unit_test(test_gone),    cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_callback), cmocka_unit_test(test_refused),    cmocka_unit_test(test_most_held),
+	};
+
+	test_eal_init(NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
