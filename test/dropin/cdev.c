@@ -246,31 +246,44 @@ wait_asleep(pthread_t thread, pid_t tid)
 	}
 }
 
-/* A thread that comes for the next event after the close waits, as one that came before it. rping's thread may come
- * after its main thread has closed the channel, and would end the program with an error if write() failed. */
+/* A thread that comes for the next event after the close waits, as one that came before it, also if another file has the
+ * descriptor's number. rping's thread may come after its main thread has closed the channel, and would end the program
+ * with an error if write() failed. */
 static void
-test_closed_in_between(void **state)
+check_closed_in_between(bool is_reused)
 {
 	const int lower = dup(STDERR_FILENO);	/* the file that wait_asleep() reads gets it, not the device's */
 	struct taker t = { .fd = victim_open(DEVICE, O_RDWR, 0) };
+	const int other = open("/dev/null", O_RDONLY);
 	pthread_t thread;
-	pid_t tid;
 
 	assert_true(lower >= 0 && t.fd > lower);
 	write_event(t.fd);
 	assert_int_equal(pthread_create(&thread, NULL, take_two, &t), 0);
-	while ((tid = __atomic_load_n(&t.tid, __ATOMIC_ACQUIRE)) == 0)
+	while (__atomic_load_n(&t.tid, __ATOMIC_ACQUIRE) == 0)
 		sched_yield();
 	close(lower);
 	assert_int_equal(victim_close(t.fd), 0);
+	if (is_reused)
+		assert_int_equal(dup2(other, t.fd), t.fd);
 	__atomic_store_n(&t.closed, true, __ATOMIC_RELEASE);
-	wait_asleep(thread, tid);
+	wait_asleep(thread, t.tid);
 	assert_int_equal(sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = interrupt }, NULL), 0);
 	assert_int_equal(pthread_kill(thread, SIGUSR1), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(t.written, -1);
 	assert_int_equal(t.error, EINTR);
 	assert_int_equal(world.started, 0);
+	if (is_reused)
+		close(t.fd);
+	close(other);
+}
+
+static void
+test_closed_in_between(void **state)
+{
+	check_closed_in_between(false);
+	check_closed_in_between(true);
 }
 
 /* Calls for other files, which may create them, reach the system. */
