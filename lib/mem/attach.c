@@ -92,12 +92,23 @@ uroce_mrs_counts_free(struct uroce_mrs *t)
 	}
 }
 
-int
-uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length, struct rte_mbuf *m)
+bool
+uroce_mr_may_attach(const struct uroce_mr_key *k, uint64_t addr, uint32_t length, bool by_cpu, rte_iova_t *iova)
 {
-	const rte_iova_t iova = uroce_mr_iova(k, addr, length);
+	if (!by_cpu) {
+		*iova = uroce_mr_iova(k, addr, length);
+		return *iova != RTE_BAD_IOVA;
+	}
+	*iova = 0;
+	return length != 0 && k->mr != NULL; /* a null region has none */
+}
 
-	if (iova == RTE_BAD_IOVA)
+int
+uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length, bool by_cpu, struct rte_mbuf *m)
+{
+	rte_iova_t iova;
+
+	if (!uroce_mr_may_attach(k, addr, length, by_cpu, &iova))
 		return -ENOTSUP;
 	uroce_mr_hold(k, 1);
 	uroce_mr_attach_held(k, uroce_mr_va(k, addr), iova, length, m);

@@ -305,13 +305,20 @@ uroce_mr_va(const struct uroce_mr_key *k, uint64_t addr)
 rte_iova_t uroce_mr_iova(const struct uroce_mr_key *k, uint64_t addr, uint32_t length);
 
 /**
+ * May a frame reference length bytes at addr of the region?
+ *
+ * @param by_cpu	the port reads them by their virtual address, and needs no IOVA
+ * @param iova		set to their IOVA, or to 0 if it is not needed
+ */
+bool uroce_mr_may_attach(const struct uroce_mr_key *k, uint64_t addr, uint32_t length, bool by_cpu, rte_iova_t *iova);
+
+/**
  * Attach length bytes at addr of the region to an mbuf as external data, and hold the region until
  * the mbuf is freed. The mbuf's private area must have room for struct rte_mbuf_ext_shared_info.
  * The mbuf must not be cloned with rte_pktmbuf_clone(), since a clone would refer to that area. Worker,
  * within a poll.
- * @return 0, or -ENOTSUP when the bytes have no IOVA
+ * @return 0, or -ENOTSUP unless uroce_mr_may_attach()
  */
-int uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length,
-		    struct rte_mbuf *m);
+int uroce_mr_attach(const struct uroce_mr_key *k, uint64_t addr, uint16_t length, bool by_cpu, struct rte_mbuf *m);
 
 #endif /* UROCE_MEM_MR_H */

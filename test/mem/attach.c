@@ -51,7 +51,7 @@ attach(struct uroce_mr *mr, uint64_t addr, uint16_t length)
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
 
 	assert_non_null(m);
-	assert_int_equal(uroce_mr_attach(mr->slot, addr, length, m), 0);
+	assert_int_equal(uroce_mr_attach(mr->slot, addr, length, false, m), 0);
 	return m;
 }
 
@@ -87,7 +87,7 @@ test_mbuf_is_restored(void **state)
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, ms, MBUFS), 0);
 	for (unsigned int i = 0; i < MBUFS; i++) {
 		buffers[i] = ms[i]->buf_addr;
-		assert_int_equal(uroce_mr_attach(mr->slot, 0x1000 + i, 100, ms[i]), 0);
+		assert_int_equal(uroce_mr_attach(mr->slot, 0x1000 + i, 100, false, ms[i]), 0);
 	}
 	assert_int_equal(uroce_mr_inflight(mr), MBUFS);
 	rte_pktmbuf_free_bulk(ms, MBUFS);
@@ -132,10 +132,15 @@ test_no_iova(void **state)
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
 	struct rte_mbuf before = *m;
 
-	assert_int_equal(uroce_mr_attach(mr->slot, 0x1000, 100, m), -ENOTSUP);
+	assert_int_equal(uroce_mr_attach(mr->slot, 0x1000, 100, false, m), -ENOTSUP);
 	assert_memory_equal(m, &before, sizeof(before));
 	assert_int_equal(uroce_mr_inflight(mr), 0);
+	/* a port that reads by virtual address */
+	assert_int_equal(uroce_mr_attach(mr->slot, 0x1000, 100, true, m), 0);
+	assert_ptr_equal(rte_pktmbuf_mtod(m, char *), zeroed);
+	assert_int_equal(uroce_mr_inflight(mr), 1);
 	rte_pktmbuf_free(m);
+	assert_int_equal(uroce_mr_inflight(mr), 0);
 	uroce_mr_destroy(mr, NULL, NULL);
 }
 

@@ -35,6 +35,7 @@ reads_zeros_and_swallows(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		const uint64_t addr = addresses[i];
 		const struct uroce_mr_key *k = uroce_mr_lookup(&t, key, &pd.ibv, addr, UROCE_NULL_BYTES, 0);
+		rte_iova_t iova;
 
 		assert_non_null(k);
 		assert_memory_equal(uroce_mr_va(k, addr), zeros, UROCE_NULL_BYTES);
@@ -42,6 +43,7 @@ reads_zeros_and_swallows(void **state)
 		assert_non_null(k);
 		memset(uroce_mr_va(k, addr), 0xff, UROCE_NULL_BYTES);
 		assert_int_equal(uroce_mr_iova(k, addr, 8), RTE_BAD_IOVA);
+		assert_false(uroce_mr_may_attach(k, addr, 8, true, &iova));
 		k = uroce_mr_lookup(&t, key, &pd.ibv, addr, UROCE_NULL_BYTES, 0);
 		assert_memory_equal(uroce_mr_va(k, addr), zeros, UROCE_NULL_BYTES);
 	}

@@ -145,7 +145,7 @@ test_burst_with_frames(void **state)
 
 	fixture_open(&f);
 	m = rte_pktmbuf_alloc(f.tap.worker->engine.header_pool);
-	assert_int_equal(uroce_mr_attach(look_up(&f), (uintptr_t)f.memory, 1, m), 0);
+	assert_int_equal(uroce_mr_attach(look_up(&f), (uintptr_t)f.memory, 1, false, m), 0);
 	give_back_during_a_burst(&f);
 	rte_pktmbuf_free(m);
 	fixture_close(&f);

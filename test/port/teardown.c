@@ -123,7 +123,7 @@ test_callback(void **state)
 	mr = uroce_reg_mr(pd, memory, BYTES, 0);
 	m = rte_pktmbuf_alloc(t.worker->engine.header_pool);
 	assert_int_equal(uroce_mr_attach(uroce_mr_lookup(&t.port->dev.mrs, mr->lkey, pd, (uintptr_t)memory, 1, 0),
-					 (uintptr_t)memory, 1, m),
+					 (uintptr_t)memory, 1, false, m),
 			 0);
 	freed = 0;
 	assert_int_equal(uroce_dereg_mr_async(mr, count_freed, &t), 0);

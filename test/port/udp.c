@@ -123,6 +123,7 @@ open_with(struct fixture *f, const char *options)
 	f->context = uroce_open_port(device_add(name, args), NULL, &f->worker, 1);
 	assert_non_null(f->context);
 	f->port = uroce_port_of_context(f->context);
+	assert_true(f->port->dev.by_cpu);
 	f->socket = socket_open(peer);
 	f->lost = 0;
 }

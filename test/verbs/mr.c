@@ -289,7 +289,7 @@ sent_create(void)
 	assert_non_null(s.pool);
 	s.mr = uroce_reg_mr(pd, s.memory, 100, 0);
 	in_flight = rte_pktmbuf_alloc(s.pool);
-	assert_int_equal(uroce_mr_attach(look_up(s.mr, addr, 100, 0), addr, 100, in_flight), 0);
+	assert_int_equal(uroce_mr_attach(look_up(s.mr, addr, 100, 0), addr, 100, false, in_flight), 0);
 	progress_calls = 0;
 	tellings = 0;
 	freed = 0;

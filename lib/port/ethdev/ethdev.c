@@ -364,6 +364,7 @@ start(struct uroce_port *port, const struct uroce_port_conf *conf)
 	}
 	port->mtu = mtu.mtu;
 	port->at_process = strcmp(info.driver_name, "net_memif") == 0;
+	port->dev.by_cpu = uroce_udp_is(port->port_id);
 	port->share_memory = conf->share_memory != 0;
 	port->enters_kernel = enters_kernel(&info) || uroce_udp_is(port->port_id);
 	ret = configure(port, &info, mtu.configured, conf->poll_progress != 0);

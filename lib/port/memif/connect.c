@@ -155,7 +155,7 @@ apply(const struct entry *e)
 	if (e->port == NULL)
 		return;
 	e->port->memif = e->memif;
-	e->port->dev.no_icrc = e->memif != NULL;
+	e->port->dev.no_icrc = e->port->dev.by_cpu = e->memif != NULL;
 	if (e->memif != NULL)
 		uroce_memif_show_want(&e->memif->show, e->port->share_memory);
 	wakes_change(e->port);

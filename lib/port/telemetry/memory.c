@@ -67,7 +67,7 @@ describe_region(const struct uroce_mr *mr, struct rte_tel_data *d)
 	if (mr->ibv.pd != NULL)
 		rte_tel_data_add_dict_uint(d, "pd", mr->ibv.pd->handle);
 	rte_tel_data_add_dict_uint(d, "virtual_address", (uintptr_t)mr->ibv.addr);
-	rte_tel_data_add_dict_int(d, "zero_copy", iova != NULL);
+	rte_tel_data_add_dict_int(d, "zero_copy", iova != NULL || uroce_device_of(mr->ibv.context)->by_cpu);
 	if (iova != NULL)
 		rte_tel_data_add_dict_uint(d, "page_bytes", UINT64_C(1) << iova->page_log2);
 	rte_tel_data_add_dict_int(d, "of_dpdk", mr->is_of_dpdk);

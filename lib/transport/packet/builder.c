@@ -100,7 +100,7 @@ attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sli
 			return -ENOTSUP;
 		ret = append(e, head, tail);
 		if (likely(ret == 0))
-			ret = uroce_mr_attach(key, addr, (uint16_t)n, *tail);
+			ret = uroce_mr_attach(key, addr, (uint16_t)n, qp->dev->by_cpu, *tail);
 		if (unlikely(ret != 0))
 			return ret;
 		head->pkt_len += n;
