@@ -142,7 +142,7 @@ open_ports(struct uroce_worker *const *workers, unsigned int nb_workers, const s
 /* Defined in a program that is built with LeakSanitizer. */
 extern void __lsan_disable(void) __attribute__((weak));
 
-/* Read a number from the environment. Without one, *number keeps its value. */
+/* Read a number from the environment. Without one, *number keeps its value. @param what	NULL: 0 or 1 */
 static bool
 setting(const char *name, const char *what, unsigned long least, unsigned long most, unsigned long *number)
 {
@@ -154,7 +154,10 @@ setting(const char *name, const char *what, unsigned long least, unsigned long m
 	*number = strtoul(given, &end, 10);
 	if (strspn(given, "0123456789") != 0 && *end == '\0' && *number >= least && *number <= most)
 		return true;
-	uroce_complain("%s=%s: use a number of %s from %lu to %lu", name, given, what, least, most);
+	if (what == NULL)
+		uroce_complain("%s=%s: use 0 or 1", name, given);
+	else
+		uroce_complain("%s=%s: use a number of %s from %lu to %lu", name, given, what, least, most);
 	return false;
 }
 
@@ -212,7 +215,7 @@ run(void *arg)
 	/* UROCE_BUSY_US: how long a thread polls for frames before it sleeps */
 	ok = setting("UROCE_BUSY_US", "microseconds", 0, UROCE_VERBS_MAX_BUSY_US, &busy_us) &&
 	     setting("UROCE_WORKERS", "workers", 1, UROCE_MAX_WORKERS, &n) &&
-	     setting("UROCE_SHARE_MEMORY", "(0: no, 1: yes)", 0, 1, &share) &&
+	     setting("UROCE_SHARE_MEMORY", NULL, 0, 1, &share) &&
 	     uroce_verbs_limits(&worker_conf, &port_conf) && (joins ? uroce_eal_join(leave_eal) : uroce_eal_start()) &&
 	     create_workers(workers, n, &worker_conf);
 	run_anywhere();
