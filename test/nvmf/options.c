@@ -42,7 +42,7 @@ test_accepted(void **state)
 
 	assert_int_equal(parse(&o, error, sizeof(error), "--addr 10.0.0.1/24 --addr fd00::1/64 --namespace a "
 			       "--namespace ram:1G --nqn nqn.x --allow-host nqn.y --port 4421 --queues 3 --read-only "
-			       "--limits log2_max_qp=9"), 0);
+			       "--share-memory --limits log2_max_qp=9"), 0);
 	assert_int_equal(o.nb_addrs, 2);
 	assert_int_equal(o.nb_namespaces, 2);
 	assert_int_equal(o.nb_hosts, 1);
@@ -50,6 +50,7 @@ test_accepted(void **state)
 	assert_int_equal(o.queues, 3);
 	assert_string_equal(o.limits, "log2_max_qp=9");
 	assert_true(o.read_only);
+	assert_true(o.share_memory);
 	assert_int_equal(o.dh_group, AUTH_FFDHE2048);
 	assert_int_equal(parse(&o, error, sizeof(error), "--addr 10.0.0.1/24 --namespace a --allow-host nqn.x --allow-host "
 			       "nqn.y --host-key " SECRET " --dh-group ffdhe8192"), 0);
@@ -59,6 +60,7 @@ test_accepted(void **state)
 	assert_int_equal(o.dh_group, AUTH_FFDHE8192);
 	assert_int_equal(parse(&o, error, sizeof(error), "--addr 10.0.0.1/24 --namespace a"), 0);
 	assert_int_equal(o.port, UROCE_NVMF_PORT);
+	assert_false(o.share_memory);
 	assert_int_equal(parse(&o, error, sizeof(error), "--help"), 0);
 	assert_true(o.help);
 }

@@ -110,6 +110,9 @@ test_all_given(void **state)
 	assert_int_equal(parse(&o, "--server --addr 10.0.0.1/24 --go-back-n"), 0);
 	assert_true(o.go_back_n);
 	assert_int_equal(o.role, PERF_SERVER);
+	assert_false(o.share_memory);
+	assert_int_equal(parse(&o, "--server --addr 10.0.0.1/24 --share-memory"), 0);
+	assert_true(o.share_memory);
 	assert_false(o.floor);
 	assert_int_equal(parse(&o, "--client 10.0.0.1 --addr 10.0.0.2/24 --floor"), 0);
 	assert_true(o.floor);
