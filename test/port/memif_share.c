@@ -440,6 +440,43 @@ make_frame(struct rte_mempool *pool, struct rte_mbuf_ext_shared_info *shared)
 	return m[0];
 }
 
+/* A frame that waits, since the ring takes none, does not need the application's memory any more. */
+static void
+test_unmapped(void **state)
+{
+	const size_t bytes = 2 * 4096;
+	uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uroce_memif_ring *r;
+	struct end *a = &pair.net.ends[0], *b = &pair.net.ends[1];
+	struct ibv_sge sge = { .addr = (uintptr_t)memory, .length = (uint32_t)bytes };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+	struct ibv_mr *mr;
+
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	open_pair((const bool[2]){ false, false }, true);
+	net_run_operations(&pair.net);
+	memset(memory, 7, bytes);
+	mr = uroce_reg_mr(b->pd, memory, bytes, 0);
+	assert_non_null(mr);
+	sge.lkey = mr->lkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)a->buffer;
+	wr.wr.rdma.rkey = a->mr->rkey;
+	r = &pair.ports[1]->memif->tx[0].ring;
+	r->is_broken = true; /* takes no frame */
+	assert_int_equal(uroce_post_send(b->qp, &wr, &bad), 0);
+	test_poll(pair.net.workers, 1, 3);
+	assert_int_equal(mprotect(memory, bytes, PROT_NONE), 0);
+	r->is_broken = false;
+	net_expect_ok(&pair.net, b, IBV_WC_RDMA_WRITE);
+	for (size_t i = 0; i < bytes; i++)
+		assert_int_equal(a->buffer[i], 7);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	munmap(memory, bytes);
+	close_pair();
+}
+
 /* A peer that reads no frames holds only so many; further payloads are copied. */
 static void
 test_most_held(void **state)
@@ -476,6 +513,7 @@ UROCE_TESTS(port_memif_share)
 		cmocka_unit_test(test_shared),	 cmocka_unit_test(test_not_shared), cmocka_unit_test(test_held),
 		cmocka_unit_test(test_held_at_end), cmocka_unit_test(test_gone),    cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_callback), cmocka_unit_test(test_refused),    cmocka_unit_test(test_most_held),
+		cmocka_unit_test(test_unmapped),
 	};
 
 	test_eal_init(NULL);

@@ -113,6 +113,43 @@ uroce_tx_cleanup(struct uroce_port_queue *q)
 	return ret;
 }
 
+/* Does a frame refer to memory that is not DPDK's? */
+static bool
+is_foreign(const struct rte_mbuf *m)
+{
+	for (; m != NULL; m = m->next)
+		if (RTE_MBUF_HAS_EXTBUF(m) && rte_mem_virt2memseg_list(m->buf_addr) == NULL)
+			return true;
+	return false;
+}
+
+/* A frame that has to wait must not refer to the application's memory: after a retransmission, the application may have
+ * unmapped it meanwhile. @return the frame, or a copy; NULL: there is no mbuf */
+static struct rte_mbuf *
+to_wait(const struct uroce_port_queue *q, struct rte_mbuf *m)
+{
+	struct rte_mbuf *copy;
+
+	if (!q->port->dev.by_cpu || !is_foreign(m))
+		return m;
+	copy = rte_pktmbuf_copy(m, q->worker->engine.payload_pool, 0, UINT32_MAX);
+	rte_pktmbuf_free(m);
+	return copy;
+}
+
+static void
+queue_wait(struct uroce_port_queue *q)
+{
+	uint16_t n = 0;
+
+	for (uint16_t i = 0; i < q->nb_tx; i++) {
+		q->tx[n] = to_wait(q, q->tx[i]);
+		n += q->tx[n] != NULL;
+	}
+	uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_STALLED], q->nb_tx - n);
+	q->nb_tx = n;
+}
+
 static unsigned int
 queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
 {
@@ -122,8 +159,10 @@ queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
 	if (q->nb_tx == 0)
 		return 0;
 	ret = uroce_tx_burst(q, q->tx, q->nb_tx);
-	if (unlikely(ret < 0))
+	if (unlikely(ret < 0)) {
+		queue_wait(q);
 		return 0;	/* another worker is sending: not a stall of the port */
+	}
 	sent = (unsigned int)ret;
 	uroce_counter_add(&q->counters[UROCE_PORT_TX_FRAMES], sent);
 	q->nb_tx -= (uint16_t)sent;
@@ -134,6 +173,7 @@ queue_flush(struct uroce_port_queue *q, uint64_t now_ns)
 		q->nb_tx = 0;
 	} else if (q->nb_tx != 0) {
 		memmove(q->tx, q->tx + sent, q->nb_tx * sizeof(*q->tx));
+		queue_wait(q);
 	}
 	return sent;
 }
@@ -156,10 +196,16 @@ static void
 queue_hold(struct uroce_port_queue *q, struct rte_mbuf *m, const uint8_t dst[16])
 {
 	struct uroce_port *port = q->port;
-	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
+	struct rte_ether_hdr *eth;
 	enum uroce_hold hold = UROCE_HOLD_FULL;
 	uint8_t hop[16];
 
+	m = to_wait(q, m);
+	if (m == NULL) {
+		uroce_counter_add(&q->counters[UROCE_PORT_TX_DROP_UNRESOLVED], 1);
+		return;
+	}
+	eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	if (uroce_addresses_next_hop(uroce_port_addresses(port), dst, hop) == 0)
 		hold = uroce_neighbor_hold(&port->neighbors, hop, m, &eth->dst_addr);
 	switch (hold) {

@@ -81,9 +81,10 @@ append(struct uroce_engine *e, struct rte_mbuf *head, struct rte_mbuf **tail)
 /* Chain the slice to the head as external mbufs, and one more mbuf. That mbuf is for the pad and the ICRC, which must
  * not be written to the application's memory. @return 0, -ENOBUFS, -EACCES; -ENOTSUP: the payload must be copied */
 static int
-attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_slice *slice, struct rte_mbuf *head,
+attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_packet_desc *d, struct rte_mbuf *head,
        struct rte_mbuf **tail)
 {
+	const struct uroce_slice *slice = d->slice;
 	struct uroce_cursor c = uroce_cursor_at(slice);
 	const struct uroce_mr_key *key;
 	int segs = 0, ret;
@@ -100,7 +101,7 @@ attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_sli
 			return -ENOTSUP;
 		ret = append(e, head, tail);
 		if (likely(ret == 0))
-			ret = uroce_mr_attach(key, addr, (uint16_t)n, qp->dev->by_cpu, *tail);
+			ret = uroce_mr_attach(key, addr, (uint16_t)n, uroce_packet_by_cpu(qp, d->path), *tail);
 		if (unlikely(ret != 0))
 			return ret;
 		head->pkt_len += n;
@@ -117,7 +118,7 @@ build_attached(struct uroce_engine *e, const struct uroce_qp *qp, const struct u
 
 	if (unlikely(m == NULL))
 		return -ENOBUFS;
-	ret = attach(e, qp, d->slice, m, &tail);
+	ret = attach(e, qp, d, m, &tail);
 	if (unlikely(ret != 0)) {
 		rte_pktmbuf_free(m);
 		return ret;

@@ -55,6 +55,13 @@ uroce_packet_copies(const struct uroce_path *path, const struct uroce_slice *sli
 	return slice->length < UROCE_ZERO_COPY_BYTES || !path->multi_seg || slice->copy;
 }
 
+/** @return true: the port reads payloads by virtual address, before the worker's round ends; any memory can be attached */
+static inline bool
+uroce_packet_by_cpu(const struct uroce_qp *qp, const struct uroce_path *path)
+{
+	return qp->dev->by_cpu && path->out == 0;
+}
+
 /**
  * Build packets. One packet may have any description. Several packets have consecutive PSNs, each carries the next
  * slice->length bytes, and none has AckReq or extension headers.

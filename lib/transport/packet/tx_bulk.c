@@ -133,8 +133,8 @@ attach_all(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce
 {
 	struct rte_mbuf *m[UROCE_SEND_QUANTUM][SEGS];
 
-	if (!uroce_mr_may_attach(r->key, d->slice->sge->addr + d->slice->offset, n * r->payload_bytes, qp->dev->by_cpu,
-				 &r->iova) ||
+	if (!uroce_mr_may_attach(r->key, d->slice->sge->addr + d->slice->offset, n * r->payload_bytes,
+				 uroce_packet_by_cpu(qp, d->path), &r->iova) ||
 	    rte_mempool_get_bulk(e->header_pool, (void **)m[0], n * SEGS) != 0)
 		return 0;
 	for (unsigned int i = 0; i < RTE_MIN(n, (unsigned int)UROCE_RUN_AHEAD); i++)

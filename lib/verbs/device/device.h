@@ -199,7 +199,7 @@ struct uroce_device {
 	bool ecn_capable;	/* congestion control is on; relaxed */
 	uint32_t reclaims;	/* objects that are being destroyed asynchronously; atomic */
 	bool no_icrc;		/* leave the ICRC of frames out; written by the port while all workers are held */
-	bool by_cpu;		/* the port reads payloads by virtual address, from any memory; as no_icrc */
+	bool by_cpu;		/* the port reads payloads by virtual address, before the worker's round ends; as no_icrc */
 	uint32_t link_mbps;	/* link speed, written by the port, relaxed; 0: unknown */
 	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
 	bool poll_progress;	/* constant */
