@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -414,6 +415,31 @@ test_refused(void **state)
 	close(pipes[1]);
 }
 
+/* If the kernel refuses to map a part, it reads as zeros, although the kernel has unmapped it. */
+static void
+test_refused_by_kernel(void **state)
+{
+	const uint64_t page = 2 << 20;
+	const int memory = memfd_create("memory", 0), huge = memfd_create("huge", MFD_HUGETLB);
+	const struct memif_show good = { .window_bytes = page, .bytes = page };
+	const struct memif_show bad = { .window_bytes = page, .bytes = page, .file_at = 4096 }; /* no hugepage begins there */
+	const struct memif_reference reference = { .bytes = 1 };
+	struct uroce_memif_windows windows = { 0 };
+
+	if (huge < 0)
+		skip(); /* a kernel without hugepages */
+	assert_int_equal(ftruncate(memory, (off_t)page), 0);
+	assert_int_equal(ftruncate(huge, (off_t)(2 * page)), 0);
+	assert_int_equal(pwrite(memory, "m", 1, 0), 1);
+	assert_int_equal(uroce_memif_window_set(&windows, &good, memory), 0);
+	assert_int_equal(*uroce_memif_window_at(&windows, &reference), 'm');
+	assert_int_equal(uroce_memif_window_set(&windows, &bad, huge), -EINVAL);
+	assert_int_equal(*uroce_memif_window_at(&windows, &reference), 0);
+	uroce_memif_windows_drop(&windows);
+	close(memory);
+	close(huge);
+}
+
 static void
 leave_memory(void *bytes, void *arg)
 {
@@ -514,6 +540,7 @@ UROCE_TESTS(port_memif_share)
 		cmocka_unit_test(test_held_at_end), cmocka_unit_test(test_gone),    cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_callback), cmocka_unit_test(test_refused),    cmocka_unit_test(test_most_held),
 		cmocka_unit_test(test_unmapped),
+		cmocka_unit_test(test_refused_by_kernel),
 	};
 
 	test_eal_init(NULL);

@@ -49,18 +49,32 @@ reserve(struct uroce_memif_window *w, uint64_t bytes)
 	return 0;
 }
 
-/* Map a part of the window, or zeros. */
+/* Map a part of the window. */
 static int
-map(const struct uroce_memif_window *w, const struct memif_show *show, int fd)
+map(const struct uroce_memif_window *w, const struct memif_show *show, int flags, int fd, uint64_t file_at)
 {
-	const int flags = show->is_gone ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	void *at = mmap(w->addr + show->at, show->bytes, PROT_READ, flags | MAP_FIXED, show->is_gone ? -1 : fd,
-			show->is_gone ? 0 : (off_t)show->file_at);
+	void *at = mmap(w->addr + show->at, show->bytes, PROT_READ, flags | MAP_FIXED, fd, (off_t)file_at);
 
 	if (at == MAP_FAILED)
 		return -errno;
 	(void)madvise(at, show->bytes, MADV_DONTDUMP);
 	return 0;
+}
+
+static int
+map_zeros(const struct uroce_memif_window *w, const struct memif_show *show)
+{
+	return map(w, show, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static int
+map_file(const struct uroce_memif_window *w, const struct memif_show *show, int fd)
+{
+	const int ret = map(w, show, MAP_SHARED, fd, show->file_at);
+
+	if (ret != 0) /* the kernel may have unmapped the part first, as for hugepages that it cannot reserve */
+		(void)map_zeros(w, show);
+	return ret;
 }
 
 int
@@ -77,7 +91,9 @@ uroce_memif_window_set(struct uroce_memif_windows *windows, const struct memif_s
 		ret = show->file_at > UROCE_MEMIF_WINDOW_BYTES ? -EINVAL : check(fd, show->file_at + show->bytes);
 	if (ret == 0 && w->addr == NULL)
 		ret = reserve(w, show->window_bytes);
-	return ret == 0 ? map(w, show, fd) : ret;
+	if (ret != 0)
+		return ret;
+	return show->is_gone ? map_zeros(w, show) : map_file(w, show, fd);
 }
 
 void
