@@ -62,7 +62,7 @@ obey(void)
 static void
 catch_up(void)
 {
-	while (!uroce_memif_is_shown(&shown, seen))
+	while (!uroce_memif_is_shown(&shown, &seen))
 		if (memif_has_message(sockets[1]))
 			obey();
 }
@@ -109,12 +109,12 @@ test_pages(void **state)
 	uint8_t *block = allocate(BLOCK, 1), *page = page_of(block), *stays = allocate(64, 2);
 	const uint8_t *view;
 
-	assert_false(uroce_memif_is_shown(&shown, seen));
+	assert_false(uroce_memif_is_shown(&shown, &seen));
 	check(block, BLOCK);
 	check(stays, 64);
 	view = view_of(page, PAGE);
 	rte_free(block);
-	assert_false(uroce_memif_is_shown(&shown, seen));
+	assert_false(uroce_memif_is_shown(&shown, &seen));
 	catch_up();
 	assert_memory_equal(view, zeros, PAGE);
 	check(stays, 64);

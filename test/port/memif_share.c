@@ -127,7 +127,7 @@ is_shown(unsigned int i)
 {
 	const struct uroce_memif *memif = pair.ports[i]->memif;
 
-	return uroce_memif_is_shown(&memif->show, __atomic_load_n(&memif->tx[0].ring.ring->seen, __ATOMIC_ACQUIRE));
+	return uroce_memif_is_shown(&memif->show, &memif->tx[0].ring.ring->seen);
 }
 
 /* Each device asks, and then gets the other's memory. */

@@ -209,7 +209,7 @@ see(struct uroce_memif *memif, const struct told *t)
 {
 	const int ret = uroce_memif_window_set(&memif->windows, &t->message->show, t->fd);
 
-	if (ret == 0) /* pairs with the acquire in uroce_memif_send() of the peer */
+	if (ret == 0) /* pairs with the acquire in uroce_memif_is_shown() of the peer */
 		__atomic_store_n(&memif->rx[0].ring.ring->seen, ++memif->nb_seen, __ATOMIC_RELEASE);
 	else
 		UROCE_LOG(ERR, "port %u: share_memory: the peer copies payloads, since its memory cannot be mapped: %s\n",

@@ -43,14 +43,16 @@ void uroce_memif_show_asked(struct uroce_memif_show *s);
 /** The connection ends. Control threads. */
 void uroce_memif_show_end(struct uroce_memif_show *s);
 
-/** Does the peer know all memory? @param seen	the peer's count of SHOWs */
+/** Does the peer know all memory? @param seen	the peer's count of SHOWs, which is read only if all were sent: it is in a
+ * cache line that other cores write */
 static inline bool
-uroce_memif_is_shown(const struct uroce_memif_show *s, uint32_t seen)
+uroce_memif_is_shown(const struct uroce_memif_show *s, const uint32_t *seen)
 {
 	/* pairs with the release in show.c, after the lists */
 	const uint32_t complete = __atomic_load_n(&s->complete, __ATOMIC_ACQUIRE);
 
-	return complete != 0 && (int32_t)(seen - complete) >= 0;
+	/* pairs with the release in see() of the peer, which has mapped the memory */
+	return complete != 0 && (int32_t)(__atomic_load_n(seen, __ATOMIC_ACQUIRE) - complete) >= 0;
 }
 
 /** Refer to memory. @return false: it is not shown */

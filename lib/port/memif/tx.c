@@ -224,9 +224,7 @@ wish_of(const struct uroce_memif *memif, const struct uroce_memif_ring *r)
 {
 	struct wish wish = { .icrc = (__atomic_load_n(&r->ring->flags, __ATOMIC_RELAXED) & MEMIF_RING_NO_ICRC) == 0 };
 
-	/* pairs with the release in see() of the peer, which has mapped the memory */
-	wish.references = !wish.icrc && uroce_memif_is_shown(&memif->show,
-		__atomic_load_n(&memif->tx[0].ring.ring->seen, __ATOMIC_ACQUIRE));
+	wish.references = !wish.icrc && uroce_memif_is_shown(&memif->show, &memif->tx[0].ring.ring->seen);
 	return wish;
 }
 
