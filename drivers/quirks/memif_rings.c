@@ -236,6 +236,7 @@ uroce_memif_rings_send(int fd, const struct msghdr *m)
 	if (message == NULL)
 		return;
 	if (message->type == MEMIF_HELLO) {
+		forget(fd); /* a connection that ended in an error had this descriptor */
 		limit(fd, true, &message->hello);
 		mark(message->hello.name);
 	} else if (c == NULL) {
@@ -243,11 +244,11 @@ uroce_memif_rings_send(int fd, const struct msghdr *m)
 	} else if (message->type == MEMIF_INIT) {
 		c->id = message->init.id;
 		mark(message->init.name);
-	}
-	else if (message->type == MEMIF_DISCONNECT)
+	} else if (message->type == MEMIF_DISCONNECT) {
 		forget(fd);
-	else if (is_moved())
+	} else if (is_moved()) {
 		uroce_memif_offer_add(&c->offer, message, descriptor_in(m));
+	}
 }
 
 static void

@@ -107,12 +107,23 @@ uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer)
 	uroce_memif_offer_clear(offer, offer->is_server);
 }
 
+static unsigned int obeyed; /* messages between uroce's ports */
+static uint16_t obeyed_port;
+
+void
+uroce_memif_obey(uint16_t port_id, const struct memif_message *m, int fd)
+{
+	obeyed++;
+	obeyed_port = port_id;
+}
+
 static int
 setup(void **state)
 {
 	is_intr = false;
 	held = 0;
 	memset(port_args, 0, sizeof(port_args));
+	obeyed = 0;
 	told_port = told_rings = told_queues = 0;
 	accepts = true;
 	return 0;
@@ -452,6 +463,65 @@ test_end(void **state)
 	wire_close(&w);
 }
 
+/* Messages between uroce's ports: the driver gets one without effect. Those of another connection, which has the
+ * descriptor of one that ended in an error, are not obeyed before it is set up. */
+static void
+test_own_messages(void **state)
+{
+	struct wire w;
+
+	wire_open(&w);
+	port_is(2, &w, "server", 7, 1);
+	tell(w.server, message_of(HELLO, 0));
+	hear_as_peer(w.client);
+	for (unsigned int i = 0; i < 2; i++) {
+		tell_as_peer(w.client, message_of(MEMIF_ASK + (uint16_t)i, 0));
+		assert_int_equal(hear(w.server).type, MEMIF_ACK);
+		assert_int_equal(obeyed, 0);
+	}
+	tell_as_peer(w.client, message_of(INIT, 7));
+	hear(w.server);
+	tell_as_peer(w.client, message_of(CONNECT, 0));
+	hear(w.server);
+	for (unsigned int i = 0; i < 2; i++) {
+		tell_as_peer(w.client, message_of(MEMIF_ASK + (uint16_t)i, 0));
+		assert_int_equal(hear(w.server).type, MEMIF_ACK);
+		assert_int_equal(obeyed, i + 1);
+		assert_int_equal(obeyed_port, 2);
+	}
+	tell(w.server, message_of(HELLO, 0));
+	tell_as_peer(w.client, message_of(MEMIF_SHOW, 0));
+	assert_int_equal(hear(w.server).type, MEMIF_ACK);
+	assert_int_equal(obeyed, 2);
+	wire_close(&w);
+}
+
+/* A uroce process marks its greetings, and only those of such processes are marked. */
+static void
+test_mark(void **state)
+{
+	struct memif_message m;
+	struct message sent;
+	struct wire w;
+
+	wire_open(&w);
+	sent = message_of(HELLO, 0);
+	memcpy(&m, &sent, sizeof(m));
+	assert_false(memif_is_marked(m.hello.name));
+	tell(w.server, sent);
+	sent = hear_as_peer(w.client);
+	memcpy(&m, &sent, sizeof(m));
+	assert_true(memif_is_marked(m.hello.name));
+	tell_as_peer(w.server, sent);
+	hear(w.client);
+	tell(w.client, message_of(INIT, 5));
+	sent = hear_as_peer(w.server);
+	memcpy(&m, &sent, sizeof(m));
+	assert_true(memif_is_marked(m.init.name));
+	assert_int_equal(m.init.id, 5);
+	wire_close(&w);
+}
+
 int
 main(void)
 {
@@ -466,6 +536,8 @@ main(void)
 		cmocka_unit_test_setup(test_rings_of_server, setup),
 		cmocka_unit_test_setup(test_rings_of_unknown_port, setup),
 		cmocka_unit_test_setup(test_end, setup),
+		cmocka_unit_test_setup(test_own_messages, setup),
+		cmocka_unit_test_setup(test_mark, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
