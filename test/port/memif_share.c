@@ -15,8 +15,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -28,6 +30,7 @@
 #include "net.h"
 #include "port/memif/memif.h"
 #include "port/port.h"
+#include "port/worker/worker.h"
 #include "wire/icrc.h"
 
 #define LOG2  11
@@ -201,6 +204,38 @@ test_not_shared(void **state)
 			assert_null(pair.ports[e]->memif->windows.at[0].addr);
 		close_pair();
 	}
+}
+
+static void *
+flood(void *arg)
+{
+	static const uint16_t types[] = { MEMIF_ASK, MEMIF_SHOW };
+
+	for (unsigned int i = 0; i < RTE_DIM(types); i++) {
+		const struct memif_message m = { .type = types[i] };
+
+		uroce_memif_obey(pair.ports[0]->port_id, &m, -1);
+	}
+	return arg;
+}
+
+/* Messages that change nothing do not wait for the workers' turns. */
+static void
+test_flood(void **state)
+{
+	const struct memif_message ask = { .type = MEMIF_ASK };
+	struct timespec soon;
+	pthread_t thread;
+
+	open_pair((const bool[2]){ false, false }, true);
+	uroce_memif_obey(pair.ports[0]->port_id, &ask, -1);
+	uroce_worker_enter(pair.net.workers[0]);
+	assert_int_equal(pthread_create(&thread, NULL, flood, NULL), 0);
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &soon), 0);
+	soon.tv_sec += 10;
+	assert_int_equal(pthread_timedjoin_np(thread, NULL, &soon), 0);
+	uroce_worker_exit(pair.net.workers[0]);
+	close_pair();
 }
 
 /* A WRITE by reference from device 0 that device 1 has not received. */
@@ -539,7 +574,7 @@ UROCE_TESTS(port_memif_share)
 		cmocka_unit_test(test_shared),	 cmocka_unit_test(test_not_shared), cmocka_unit_test(test_held),
 		cmocka_unit_test(test_held_at_end), cmocka_unit_test(test_gone),    cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_callback), cmocka_unit_test(test_refused),    cmocka_unit_test(test_most_held),
-		cmocka_unit_test(test_unmapped),
+		cmocka_unit_test(test_unmapped), cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_refused_by_kernel),
 	};
 

@@ -23,6 +23,10 @@ static struct entry {
 	struct uroce_memif *memif; /* NULL: not connected, or the driver moves the frames */
 } entries[RTE_MAX_ETHPORTS];
 
+/* By port ID: messages that change nothing must not hold the workers, as often as the peer may send them. */
+static bool has_asked[RTE_MAX_ETHPORTS]; /* the peer has, since it connected; EAL's interrupt thread */
+static bool is_shared[RTE_MAX_ETHPORTS]; /* the port wants the peer's memory; atomic */
+
 static void
 close_wake(int fd)
 {
@@ -156,6 +160,7 @@ apply(const struct entry *e)
 		return;
 	e->port->memif = e->memif;
 	e->port->dev.no_icrc = e->port->dev.by_cpu = e->memif != NULL;
+	__atomic_store_n(&is_shared[e->port->port_id], e->memif != NULL && e->port->share_memory, __ATOMIC_RELAXED);
 	if (e->memif != NULL)
 		uroce_memif_show_want(&e->memif->show, e->port->share_memory);
 	wakes_change(e->port);
@@ -191,6 +196,7 @@ uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer)
 
 	if (c.memif != NULL)
 		uroce_memif_show_begin(&c.memif->show, offer->socket);
+	has_asked[port_id] = false;
 	uroce_memif_wake_init();
 	uroce_memif_set_moved(port_id, c.memif != NULL);
 	uroce_hold_workers(set_memif, &c);
@@ -235,6 +241,9 @@ uroce_memif_obey(uint16_t port_id, const struct memif_message *m, int fd)
 {
 	struct told t = { .port_id = port_id, .message = m, .fd = fd };
 
+	if (m->type == MEMIF_ASK ? has_asked[port_id] : !__atomic_load_n(&is_shared[port_id], __ATOMIC_RELAXED))
+		return;
+	has_asked[port_id] |= m->type == MEMIF_ASK;
 	uroce_hold_workers(obey, &t);
 }
 
