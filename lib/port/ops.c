@@ -28,6 +28,7 @@
 #include "port/resolve.h"
 #include "port/sleep/sleep.h"
 #include "port/steer/steer.h"
+#include "port/worker/tx.h"
 #include "port/worker/worker.h"
 #include "uroce.h"
 #include "verbs/qp/qp.h"
@@ -121,6 +122,16 @@ mr_waits(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uin
 }
 
 static void
+revoke(struct uroce_qp *qp)
+{
+	const struct uroce_worker *w = uroce_worker_of(qp->engine);
+	struct uroce_port_queue *q = w->by_port[qp->dev->port_id];
+
+	if (q != NULL)
+		uroce_tx_revoke(q, qp);
+}
+
+static void
 clocks(struct uroce_device *dev, uint64_t *device_ns, uint64_t *wall_ns)
 {
 	struct timespec wall;
@@ -203,6 +214,7 @@ static const struct uroce_port_ops port_ops = {
 	.mcast_join = uroce_port_mcast_join,
 	.mcast_leave = uroce_port_mcast_leave,
 	.flow_label = uroce_steer_label,
+	.revoke = revoke,
 	.mr_waits = mr_waits,
 };
 

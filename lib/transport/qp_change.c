@@ -71,6 +71,8 @@ stop_requester(struct uroce_engine *e, struct uroce_qp *qp)
 static void
 apply(struct uroce_engine *e, struct uroce_qp *qp, unsigned int effect)
 {
+	if (effect & EFFECT(STOP_REQUESTER))
+		uroce_qp_revoke(qp);
 	if (effect & EFFECT(LEAVE_TURNS))
 		uroce_qp_deactivate(e, qp);
 	if (effect & EFFECT(FORGET_ACKS))
@@ -119,6 +121,8 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	uroce_qp_trace(qp, from, to);
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	fence(qp);
+	if (to == IBV_QPS_RESET && (from == IBV_QPS_RTS || from == IBV_QPS_SQD))
+		uroce_qp_revoke(qp);
 	apply(e, qp, uroce_qp_effects(from, to));
 }
 
@@ -152,6 +156,7 @@ uroce_qp_end_all_failed(struct uroce_engine *e)
 void
 uroce_qp_leave(struct uroce_engine *e, struct uroce_qp *qp)
 {
+	uroce_qp_revoke(qp);
 	uroce_qp_deactivate(e, qp);
 	uroce_acks_forget(e, qp);
 	uroce_requester_on(e, qp, UROCE_ON_STOP);

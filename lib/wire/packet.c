@@ -425,6 +425,11 @@ uroce_packet_keep(const struct uroce_packet *p, struct uroce_packet *kept)
 	kept->mbuf = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
 	if (kept->mbuf == NULL)
 		return -ENOBUFS;
+	if (uroce_mbuf_is_revoked(m)) {
+		rte_pktmbuf_free(kept->mbuf);
+		return -ENOBUFS;
+	}
+	kept->mbuf->ol_flags &= ~UROCE_MBUF_GUARDED;
 	moved = rte_pktmbuf_mtod(kept->mbuf, const uint8_t *) - rte_pktmbuf_mtod(m, const uint8_t *);
 	kept->bth = (const struct uroce_bth *)((const uint8_t *)p->bth + moved);
 	kept->src_ip = p->src_ip + moved;

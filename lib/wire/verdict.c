@@ -53,6 +53,7 @@ const struct uroce_verdict_info uroce_verdicts[UROCE_VERDICT_COUNT] = {
 
 	COUNT(DUPLICATE, "duplicate", "R26"),
 	COUNT(DROP_DUPLICATE, "drop_duplicate", "R28"),
+	COUNT(DROP_REVOKED, "drop_revoked", ""),
 	COUNT(DROP_AHEAD, "drop_ahead", "R12"),
 	COUNT(EARLY, "early", "R12"),
 	ROW(NAK_SEQUENCE, "nak_sequence", "R12", UROCE_AETH_SEQUENCE_NAK, 0),

@@ -44,6 +44,7 @@ enum uroce_verdict {
 	/* responder */
 	UROCE_DUPLICATE,           /* R26: a duplicate, acknowledged again */
 	UROCE_DROP_DUPLICATE,      /* R27, R28: the response is not available any more */
+	UROCE_DROP_REVOKED,        /* the sender's QP failed before the payload was copied from the sender's memory */
 	UROCE_DROP_AHEAD,          /* R12: out of order, after the NAK: not kept */
 	UROCE_EARLY,               /* out of order, kept in the reorder buffer */
 	UROCE_NAK_SEQUENCE,        /* R12: an earlier packet is missing: lost, or late */

@@ -174,7 +174,7 @@ test_shared(void **state)
 	show();
 	net_run_operations(&pair.net);
 	before = references_of(0);
-	assert_true(before >= 2 * (END_BYTES / 4096)); /* a WRITE and a SEND */
+	assert_true(before >= END_BYTES / 4096); /* a SEND, and those of a WRITE that did not wait for ARP */
 	assert_int_equal(references_of(1), 0);	       /* its memory is not DPDK's: copied, but only once */
 	assert_true(test_counter(pair.net.ends[1].context, "zero_copy_packets") > 0);
 	read_all();
@@ -252,7 +252,7 @@ set_deaf(bool is_deaf)
 }
 
 static struct waiting
-send_unheard(void)
+send_unheard(enum ibv_wr_opcode opcode)
 {
 	struct uroce_memif_ring *r = &pair.ports[0]->memif->tx[0].ring;
 	struct memif_desc *desc = &r->ring->slots[r->next % r->slots];
@@ -260,10 +260,11 @@ send_unheard(void)
 
 	set_deaf(true);
 	end_fill(&pair.net.ends[0], 9);
-	end_post(&pair.net.ends[0], IBV_WR_RDMA_WRITE, &pair.net.ends[1], 4096, 0);
+	end_post(&pair.net.ends[0], opcode, &pair.net.ends[1], 4096, 0);
 	test_poll(pair.net.workers, 1, 3);
 	assert_int_equal(desc->flags, MEMIF_DESC_NO_ICRC | MEMIF_DESC_REFERENCE);
-	assert_int_equal(desc->length, 14 + 20 + 8 + 12 + 16 + sizeof(w.reference));
+	assert_int_equal(desc->length,
+			 14 + 20 + 8 + 12 + (opcode == IBV_WR_RDMA_WRITE ? 16 : 0) + sizeof(w.reference));
 	memcpy(&w.reference, w.bytes + desc->length - sizeof(w.reference), sizeof(w.reference));
 	return w;
 }
@@ -274,7 +275,7 @@ open_unheard(void)
 	open_pair((const bool[2]){ true, true }, true);
 	show();
 	net_run_operations(&pair.net);
-	return send_unheard();
+	return send_unheard(IBV_WR_RDMA_WRITE);
 }
 
 static void
@@ -285,7 +286,7 @@ hear(const struct waiting *w)
 	test_poll(pair.net.workers, 1, 3);
 }
 
-/* The bytes of a slot. Its frame is held until the peer returns the slot, although the QP has failed. */
+/* The bytes of a slot. Its frame is held until the peer returns the slot. */
 static void
 test_held(void **state)
 {
@@ -293,19 +294,91 @@ test_held(void **state)
 	struct end *a = &pair.net.ends[0];
 	struct uroce_memif_tx *tx = &pair.ports[0]->memif->tx[0];
 	const struct uroce_memif_window *window = &pair.ports[1]->memif->windows.at[w.reference.window];
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	assert_int_equal(w.bytes[14 + 20 + 8], 0x0a); /* RC WRITE only */
 	assert_int_equal(w.reference.bytes, 4096);
 	assert_memory_equal(window->addr + w.reference.at, a->buffer, 4096);
 	assert_int_equal(tx->nb_held - tx->nb_freed, 1);
-	assert_int_equal(uroce_modify_qp(a->qp, &attr, IBV_QP_STATE), 0);
 	test_poll(pair.net.workers, 1, 3);
 	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)a->mr), 1);
 	hear(&w);
-	test_poll(pair.net.workers, 1, 3);
+	net_expect_ok(&pair.net, a, IBV_WC_RDMA_WRITE);
 	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)a->mr), 0);
 	assert_memory_equal(pair.net.ends[1].buffer, a->buffer, 4096);
+	close_pair();
+}
+
+static void
+fail_qp(struct end *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+}
+
+static void
+reset_qp(struct end *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+}
+
+/* The QP fails, or is reset, and the application uses the buffer for other bytes: the peer does not take them for those of
+ * the message. */
+static void
+check_revoked(enum ibv_wr_opcode opcode, void (*end_qp)(struct end *e))
+{
+	struct end *a = &pair.net.ends[0], *b = &pair.net.ends[1];
+	struct ibv_sge sge;
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct waiting w;
+	struct ibv_wc wc;
+
+	open_pair((const bool[2]){ true, true }, true);
+	show();
+	net_run_operations(&pair.net);
+	sge = (struct ibv_sge){ (uintptr_t)b->buffer, END_BYTES, b->mr->lkey };
+	assert_int_equal(uroce_post_recv(b->qp, &recv, &bad), 0);
+	w = send_unheard(opcode);
+	end_qp(a);
+	end_fill(a, 77);
+	assert_int_equal(test_counter(b->context, "drop_revoked"), 0);
+	hear(&w);
+	test_poll(pair.net.workers, 1, 3);
+	assert_int_equal(test_counter(b->context, "drop_revoked"), 1);
+	assert_int_equal(uroce_poll_cq(b->cq, 1, &wc), 0);
+	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)a->mr), 0);
+	close_pair();
+}
+
+static void
+test_revoked(void **state)
+{
+	check_revoked(IBV_WR_SEND, fail_qp);
+	check_revoked(IBV_WR_RDMA_WRITE, fail_qp);
+	check_revoked(IBV_WR_SEND, reset_qp);
+}
+
+/* A frame that must be kept, for another worker or until earlier ones arrive, is revoked while it is copied. */
+static void
+test_revoked_while_kept(void **state)
+{
+	struct waiting w = open_unheard();
+	struct uroce_memif *memif = pair.ports[1]->memif;
+	struct rte_mbuf *frames[UROCE_BURST];
+	struct uroce_packet p = { 0 }, kept;
+
+	set_deaf(false);
+	assert_int_equal(uroce_memif_receive(memif, 0, pair.ports[1]->queues[0].pool, frames), 1);
+	p.mbuf = frames[0];
+	assert_int_equal(uroce_packet_keep(&p, &kept), 0);
+	assert_false(uroce_mbuf_is_revoked(kept.mbuf));
+	rte_pktmbuf_free(kept.mbuf);
+	fail_qp(&pair.net.ends[0]);
+	assert_true((w.desc->flags & MEMIF_DESC_REVOKED) != 0);
+	assert_int_equal(uroce_packet_keep(&p, &kept), -ENOBUFS);
+	uroce_memif_release(memif, 0);
 	close_pair();
 }
 
@@ -538,11 +611,11 @@ test_unmapped(void **state)
 	close_pair();
 }
 
-/* A peer that reads no frames holds only so many; further payloads are copied. */
+/* A peer that reads no frames holds only so many, and only a part of a pool of n mbufs; further payloads are copied. */
 static void
-test_most_held(void **state)
+check_most_held(unsigned int n, unsigned int most)
 {
-	struct rte_mbuf_ext_shared_info shared = { .free_cb = leave_memory, .refcnt = UROCE_MEMIF_HELD + 1 };
+	struct rte_mbuf_ext_shared_info shared = { .free_cb = leave_memory, .refcnt = (uint16_t)(most + 1) };
 	struct uroce_memif *memif;
 	uint64_t references = 0;
 	struct rte_mempool *pool;
@@ -551,21 +624,28 @@ test_most_held(void **state)
 	show();
 	memif = pair.ports[0]->memif;
 	memif->tx[0].ring.is_started = true;
-	pool = rte_pktmbuf_pool_create("held", 4 * UROCE_MEMIF_HELD, 0, 64, 2048, SOCKET_ID_ANY);
+	pool = rte_pktmbuf_pool_create("held", n, 0, 64, 2048, SOCKET_ID_ANY);
 	assert_non_null(pool);
 	test_poll(pair.net.workers, 1, 3);
 	set_deaf(true);
-	for (unsigned int i = 0; i < UROCE_MEMIF_HELD + 1; i++) {
+	for (unsigned int i = 0; i < most + 1; i++) {
 		struct rte_mbuf *m = make_frame(pool, &shared);
 
 		assert_int_equal(uroce_memif_send(memif, 0, &m, 1, &references), 1);
 	}
-	assert_int_equal(references, UROCE_MEMIF_HELD);
-	assert_int_equal(rte_mbuf_ext_refcnt_read(&shared), UROCE_MEMIF_HELD);
+	assert_int_equal(references, most);
+	assert_int_equal(rte_mbuf_ext_refcnt_read(&shared), most);
 	uroce_memif_detach(pair.ports[0]);
-	assert_int_equal(rte_mempool_avail_count(pool), 4 * UROCE_MEMIF_HELD);
+	assert_int_equal(rte_mempool_avail_count(pool), n);
 	rte_mempool_free(pool);
 	close_pair();
+}
+
+static void
+test_most_held(void **state)
+{
+	check_most_held(UROCE_MEMIF_HELD_PART * UROCE_MEMIF_HELD, UROCE_MEMIF_HELD);
+	check_most_held(UROCE_MEMIF_HELD_PART * 10, 10);
 }
 
 UROCE_TESTS(port_memif_share)
@@ -574,7 +654,8 @@ UROCE_TESTS(port_memif_share)
 		cmocka_unit_test(test_shared),	 cmocka_unit_test(test_not_shared), cmocka_unit_test(test_held),
 		cmocka_unit_test(test_held_at_end), cmocka_unit_test(test_gone),    cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_callback), cmocka_unit_test(test_refused),    cmocka_unit_test(test_most_held),
-		cmocka_unit_test(test_unmapped), cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_unmapped), cmocka_unit_test(test_flood),	    cmocka_unit_test(test_revoked),
+		cmocka_unit_test(test_revoked_while_kept),
 		cmocka_unit_test(test_refused_by_kernel),
 	};
 

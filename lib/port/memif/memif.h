@@ -117,6 +117,15 @@ void uroce_memif_release(struct uroce_memif *memif, uint16_t queue);
 uint16_t uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n,
 			  uint64_t *references);
 
+/**
+ * Revoke the requests that are held for this QP of the peer: the peer drops those that it has not copied yet.
+ *
+ * @param bth		where the BTH begins in their headers
+ * @param dest_qpn	UROCE_MEMIF_ALL_QPS: of all QPs, which retransmit; a QP in RESET does not know its peer any more
+ */
+#define UROCE_MEMIF_ALL_QPS UINT32_MAX
+void uroce_memif_revoke(struct uroce_memif *memif, uint16_t queue, uint32_t bth, uint32_t dest_qpn);
+
 /** Free the frames that the peer has read. */
 void uroce_memif_free_held(struct uroce_memif *memif, uint16_t queue);
 

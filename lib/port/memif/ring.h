@@ -20,6 +20,7 @@
 /* A slot's fields, and its bytes in this process. */
 struct uroce_memif_slot {
 	uint8_t *at;
+	const uint16_t *word; /* in the ring, where the peer may revoke a frame */
 	uint32_t length;
 	uint16_t flags;
 };
@@ -70,6 +71,7 @@ uroce_memif_read(struct uroce_memif_ring *r, uint16_t i, uint32_t room, struct u
 {
 	const struct memif_desc *d = uroce_memif_desc(r, i);
 
+	slot->word = &d->flags;
 	slot->flags = __atomic_load_n(&d->flags, __ATOMIC_RELAXED);
 	slot->length = room != 0 ? room : __atomic_load_n(&d->length, __ATOMIC_RELAXED);
 	slot->at = uroce_memif_region_at(r->regions, __atomic_load_n(&d->region, __ATOMIC_RELAXED),

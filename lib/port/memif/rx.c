@@ -133,6 +133,7 @@ borrow_far(const struct uroce_memif_windows *windows, struct uroce_memif_frame *
 	f->head.data_len = (uint16_t)head;
 	f->head.pkt_len = head + reference.bytes + rest;
 	f->head.ol_flags = RTE_MBUF_F_EXTERNAL | UROCE_MBUF_NO_ICRC;
+	uroce_mbuf_guard(&f->head, slot->word);
 	return &f->head;
 }
 
@@ -141,16 +142,21 @@ static struct rte_mbuf *
 take_far(const struct uroce_memif_windows *windows, struct uroce_memif_rx *rx, struct uroce_memif_frame *f,
 	 const struct uroce_memif_slot *slot, bool may_borrow, struct rte_mempool *pool)
 {
-	struct rte_mbuf *m = borrow_far(windows, f, slot);
+	struct rte_mbuf *m = borrow_far(windows, f, slot), *copy;
 
 	if (unlikely(m == NULL))
 		uroce_memif_break(&rx->ring, "payload out of the memory");
 	if (likely(m == NULL || may_borrow))
 		return m;
-	m = rte_pktmbuf_copy(m, pool, 0, UINT32_MAX);
-	if (m != NULL)
-		(void)uroce_icrc_fill(m);
-	return m;
+	copy = rte_pktmbuf_copy(m, pool, 0, UINT32_MAX);
+	if (copy == NULL)
+		return NULL;
+	copy->ol_flags &= ~UROCE_MBUF_GUARDED;
+	if (uroce_mbuf_is_revoked(m))
+		copy->data_len = copy->pkt_len = 0; /* which the parser counts */
+	else
+		(void)uroce_icrc_fill(copy);
+	return copy;
 }
 
 /* Read up to `n` slots, and prefetch the headers of their frames. @return the number of slots */

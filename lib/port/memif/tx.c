@@ -13,6 +13,7 @@
 #include "port/memif/ring.h"
 #include "wire/copy.h"
 #include "wire/icrc.h"
+#include "wire/opcode.h"
 
 /* What the peer wants in this burst. */
 struct wish {
@@ -71,6 +72,13 @@ has_attached(const struct rte_mbuf *frame)
 	       frame->data_len <= UROCE_MEMIF_COPY_BYTES - sizeof(struct memif_reference);
 }
 
+/* A peer that stands still must not hold all mbufs of the worker. */
+static inline uint32_t
+most_held(const struct rte_mbuf *frame)
+{
+	return RTE_MIN((uint32_t)UROCE_MEMIF_HELD, frame->pool->size / UROCE_MEMIF_HELD_PART);
+}
+
 /* Put the frame's headers and a reference to its payload into a free slot, and hold the frame. @return number of slots;
  * 0: the frame must be copied */
 static uint16_t
@@ -83,7 +91,7 @@ put_reference(const struct uroce_memif *memif, struct uroce_memif_tx *tx, struct
 	struct memif_reference reference;
 	struct uroce_memif_slot slot;
 
-	if (tx->nb_held - tx->nb_freed == UROCE_MEMIF_HELD || !uroce_memif_read(r, r->next, r->room, &slot) ||
+	if (tx->nb_held - tx->nb_freed >= most_held(frame) || !uroce_memif_read(r, r->next, r->room, &slot) ||
 	    slot.length < head + sizeof(reference) ||
 	    !uroce_memif_refer(&memif->show, rte_pktmbuf_mtod(payload, const void *), payload->data_len, &reference))
 		return 0;
@@ -217,6 +225,37 @@ uroce_memif_free_held(struct uroce_memif *memif, uint16_t queue)
 		return;
 	/* of a broken ring, all: the peer has lost its right to them */
 	free_before(tx, r->is_broken ? r->next : first_unread(r, uroce_memif_available(&tx->ring, credit(r))));
+}
+
+/* Is it a request to this QP, not a response? */
+static bool
+is_request(const struct rte_mbuf *m, uint32_t at, uint32_t dest_qpn)
+{
+	const struct uroce_bth *bth = rte_pktmbuf_mtod_offset(m, const struct uroce_bth *, at);
+
+	if (dest_qpn == UROCE_MEMIF_ALL_QPS)
+		return true;
+	return m->data_len >= at + sizeof(*bth) && uroce_get24(bth->dest_qp) == dest_qpn &&
+	       uroce_opcodes[bth->opcode].op != UROCE_OP_READ_RESPONSE;
+}
+
+void
+uroce_memif_revoke(struct uroce_memif *memif, uint16_t queue, uint32_t bth, uint32_t dest_qpn)
+{
+	struct uroce_memif_tx *tx = &memif->tx[queue];
+
+	if (queue >= memif->nb_queues)
+		return;
+	for (uint32_t i = tx->nb_freed; i != tx->nb_held; i++) {
+		const struct uroce_memif_held *held = &tx->held[i % UROCE_MEMIF_HELD];
+
+		if (is_request(held->frame, bth, dest_qpn))
+			__atomic_store_n(&uroce_memif_desc(&tx->ring, held->slot)->flags,
+					 (uint16_t)(MEMIF_DESC_NO_ICRC | MEMIF_DESC_REFERENCE | MEMIF_DESC_REVOKED),
+					 __ATOMIC_RELAXED);
+	}
+	/* before the application learns that it may write to the memory; pairs with uroce_mbuf_is_revoked() of the peer */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 static struct wish

@@ -17,6 +17,8 @@
 
 #include <rte_common.h>
 
+#include "wire/packet.h"
+
 #define MEMIF_VERSION 0x0200
 #define MEMIF_COOKIE  0x3e31f20
 #define MEMIF_NAME    32
@@ -127,6 +129,7 @@ static_assert(offsetof(struct memif_message, ring.private_bytes) == 13, "as both
 #define MEMIF_DESC_NO_ICRC 2 /* the ICRC is not computed */
 /* uroce's own, in a frame's only slot: headers and a struct memif_reference, in place of payload, pad and ICRC */
 #define MEMIF_DESC_REFERENCE 4
+#define MEMIF_DESC_REVOKED UROCE_GUARD_REVOKED /* set later: the payload may have changed */
 
 struct memif_desc {
 	uint16_t flags;

@@ -113,24 +113,36 @@ uroce_tx_cleanup(struct uroce_port_queue *q)
 	return ret;
 }
 
-/* Does a frame refer to memory that is not DPDK's? */
-static bool
-is_foreign(const struct rte_mbuf *m)
+void
+uroce_tx_revoke(struct uroce_port_queue *q, const struct uroce_qp *qp)
 {
-	for (; m != NULL; m = m->next)
-		if (RTE_MBUF_HAS_EXTBUF(m) && rte_mem_virt2memseg_list(m->buf_addr) == NULL)
-			return true;
-	return false;
+	struct uroce_memif *memif = q->port->memif;
+
+	if (memif == NULL)
+		return;
+	if (q->tx_lock != NULL)
+		rte_spinlock_lock(q->tx_lock);
+	uroce_memif_revoke(memif, q->tx_lock != NULL ? q->tx_id : q->id, qp->path.headers.header_bytes,
+			   qp->state != IBV_QPS_RESET ? qp->attr.dest_qp_num : UROCE_MEMIF_ALL_QPS);
+	tx_release(q);
 }
 
-/* A frame that has to wait must not refer to the application's memory: after a retransmission, the application may have
- * unmapped it meanwhile. @return the frame, or a copy; NULL: there is no mbuf */
+static bool
+has_attached(const struct rte_mbuf *m)
+{
+	while (m != NULL && !RTE_MBUF_HAS_EXTBUF(m))
+		m = m->next;
+	return m != NULL;
+}
+
+/* A frame that has to wait must not refer to memory that may have no ICRC and no I/O address: once the QP has failed, or
+ * after a retransmission, the application may change or unmap it. @return the frame, or a copy; NULL: there is no mbuf */
 static struct rte_mbuf *
 to_wait(const struct uroce_port_queue *q, struct rte_mbuf *m)
 {
 	struct rte_mbuf *copy;
 
-	if (!q->port->dev.by_cpu || !is_foreign(m))
+	if (!q->port->dev.by_cpu || !has_attached(m))
 		return m;
 	copy = rte_pktmbuf_copy(m, q->worker->engine.payload_pool, 0, UINT32_MAX);
 	rte_pktmbuf_free(m);

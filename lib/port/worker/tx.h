@@ -26,6 +26,8 @@ int uroce_tx_burst(struct uroce_port_queue *q, struct rte_mbuf **frames, unsigne
 /** Have the driver free transmitted mbufs of the queue. Worker's turn. @return as rte_eth_tx_done_cleanup(); -EBUSY: as
  * uroce_tx_burst() */
 int uroce_tx_cleanup(struct uroce_port_queue *q);
+/** Revoke the QP's frames whose payloads the peer has yet to read from this process's memory. Worker's turn. */
+void uroce_tx_revoke(struct uroce_port_queue *q, const struct uroce_qp *qp);
 
 /** Is there room for a burst of the engine in every queue, whichever ports the frames are for? */
 bool uroce_tx_ready(const struct uroce_worker *w);

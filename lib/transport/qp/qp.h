@@ -45,6 +45,15 @@ void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc
 /** Remove the oldest send WQE from the queue, with a completion if it is signaled or has failed (R42). */
 void uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
+/** The application may reuse the buffers of the QP's requests, although the peer may not have read them. */
+static inline void
+uroce_qp_revoke(struct uroce_qp *qp)
+{
+	const struct uroce_port_ops *port = qp->dev->ops.port;
+
+	if (port != NULL && port->revoke != NULL)
+		port->revoke(qp);
+}
 /** Fail the oldest send WQE and the QP; all other WQEs are flushed (R41). */
 void uroce_qp_fail_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 /** UC and UD: fail the oldest send WQE, flush the others, and move the QP to SQE, in which it only receives. */

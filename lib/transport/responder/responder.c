@@ -159,6 +159,8 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	};
 	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
 		return UROCE_NAK_LOCAL_PROTECTION;
+	if (uroce_mbuf_is_revoked(p->mbuf))
+		return UROCE_DROP_REVOKED;
 	resp->offset += p->payload_bytes;
 	if (p->info->flags & UROCE_OPF_LAST) {
 		wc.byte_len = resp->offset;
@@ -198,6 +200,8 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 			return UROCE_NAK_ACCESS;
 		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
 	}
+	if (uroce_mbuf_is_revoked(p->mbuf))
+		return UROCE_DROP_REVOKED;
 	resp->offset += p->payload_bytes;
 	if (p->info->flags & UROCE_OPF_RECV) {
 		wc.byte_len = resp->length;
@@ -342,6 +346,8 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	uint8_t syndrome = uroce_verdicts[verdict].syndrome;
 	struct ibv_wc wc = { .status = uroce_verdicts[verdict].wc_status, .opcode = IBV_WC_RECV };
 
+	if (verdict == UROCE_DROP_REVOKED)
+		return; /* as if the packet had been lost */
 	if (verdict == UROCE_NAK_RNR)
 		syndrome |= qp->attr.min_rnr_timer;
 	/* a FLUSH that has to wait gets a sequence NAK, as if it had been lost */

@@ -125,6 +125,9 @@ struct uroce_port_ops {
 	 * better than another. @return 20 bits; 0: none */
 	uint32_t (*flow_label)(struct uroce_device *dev, uint32_t qpn, const union ibv_gid *own,
 			       const union ibv_gid *peer);
+	/* The buffers of the QP's requests may change from now on: no peer may take their new bytes for those of a packet.
+	 * Within a poll, or with the turn, of the QP's worker. NULL: frames that have left have their own bytes. */
+	void (*revoke)(struct uroce_qp *qp);
 	/* Log that a deregistration has waited `ns` for `frames` frames. NULL: no log. */
 	void (*mr_waits)(struct uroce_device *dev, const struct ibv_mr *mr, uint32_t frames, uint64_t ns);
 };
