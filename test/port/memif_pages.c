@@ -71,7 +71,7 @@ catch_up(void)
 static const uint8_t *
 view_of(const uint8_t *block, size_t bytes)
 {
-	struct memif_reference r;
+	struct memif_reference r = { 0 };
 
 	assert_true(uroce_memif_refer(&shown, block, (uint32_t)bytes, &r));
 	return uroce_memif_window_at(&windows, &r);
