@@ -178,11 +178,11 @@
 #define UROCE_MEMIF_FRAME_SLOTS 64	/* most slots of a ring for a frame */
 #define UROCE_MEMIF_COPY_BYTES 128	/* first bytes of a frame, with all headers, that are copied from the ring */
 #define UROCE_MEMIF_STEP 4		/* a burst of long frames is published after each so many */
-#define UROCE_MEMIF_WINDOWS 16		/* address ranges of a peer whose memory a port sees */
+#define UROCE_MEMIF_WINDOWS 16		/* most address ranges that a peer shows to a port */
 #define UROCE_MEMIF_WINDOW_BYTES (1ull << 40)	/* largest such range */
-#define UROCE_MEMIF_HELD 256		/* frames of a ring whose payloads the peer reads from the sender's memory */
-#define UROCE_MEMIF_HELD_PART 24	/* and at most such a part of their pool: a frame has three mbufs */
-#define UROCE_MEMIF_SHOW_US 1000	/* after so long, show the rest of the memory to a peer whose socket was full */
+#define UROCE_MEMIF_HELD 256		/* most frames of a ring that are held until the peer has read their payloads */
+#define UROCE_MEMIF_HELD_PART 24	/* and at most 1/24 as many as their pool has mbufs; each has three */
+#define UROCE_MEMIF_SHOW_US 1000	/* between two attempts to show memory to a peer whose socket is full */
 #define UROCE_MEMIF_LONG_BYTES 4096	/* a burst is long if its two middle frames have so many bytes together */
 #define UROCE_RX_MBUFS 2047		/* least number per queue, in addition to UROCE_REORDER_FRAMES */
 #define UROCE_MIN_RX_MBUFS 127		/* least value of uroce_port_conf.rx_mbufs */

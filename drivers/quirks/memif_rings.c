@@ -44,7 +44,7 @@ static struct connection {
 	bool is_server;		/* this process is */
 	bool is_marked;		/* the peer understands MEMIF_ASK and MEMIF_SHOW */
 	uint32_t id;		/* of the port at this socket */
-	uint16_t port_id;	/* valid once connected */
+	uint16_t port_id;	/* RTE_MAX_ETHPORTS: not connected */
 	unsigned int rings[UROCE_MEMIF_DIRECTIONS];
 	struct uroce_memif_offer offer;
 } connections[RTE_MAX_ETHPORTS];
@@ -236,7 +236,7 @@ uroce_memif_rings_send(int fd, const struct msghdr *m)
 	if (message == NULL)
 		return;
 	if (message->type == MEMIF_HELLO) {
-		forget(fd); /* a connection that ended in an error had this descriptor */
+		forget(fd); /* an earlier connection with this descriptor may have ended in an error */
 		limit(fd, true, &message->hello);
 		mark(message->hello.name);
 	} else if (c == NULL) {
@@ -299,7 +299,7 @@ receive(int fd, struct memif_message *message, int passed)
 		uroce_memif_offer_add(&c->offer, message, passed);
 }
 
-/* A message that the driver does not know: it gets one without effect, and no descriptor. */
+/* Carry out a message that the driver does not know. The driver gets an ACK, which has no effect, and no descriptor. */
 static void
 receive_own(int fd, struct msghdr *m, struct memif_message *message, int passed)
 {

@@ -23,8 +23,8 @@ static struct entry {
 	struct uroce_memif *memif; /* NULL: not connected, or the driver moves the frames */
 } entries[RTE_MAX_ETHPORTS];
 
-/* By port ID: messages that change nothing must not hold the workers, as often as the peer may send them. */
-static bool has_asked[RTE_MAX_ETHPORTS]; /* the peer has, since it connected; EAL's interrupt thread */
+/* By port ID, so that uroce_memif_obey() ignores messages without effect: a flood must not hold the workers. */
+static bool has_asked[RTE_MAX_ETHPORTS]; /* the peer has sent MEMIF_ASK since it connected; EAL's interrupt thread */
 static bool is_shared[RTE_MAX_ETHPORTS]; /* the port wants the peer's memory; atomic */
 
 static void
@@ -203,7 +203,7 @@ uroce_memif_connect(uint16_t port_id, struct uroce_memif_offer *offer)
 	uroce_memif_offer_clear(offer, offer->is_server);
 }
 
-/* A message of the peer. */
+/* The arguments of obey(): a message of the peer. */
 struct told {
 	uint16_t port_id;
 	const struct memif_message *message;

@@ -30,7 +30,7 @@ enum uroce_memif_direction { UROCE_MEMIF_S2C, UROCE_MEMIF_C2S, UROCE_MEMIF_DIREC
 struct uroce_memif_offer {
 	bool is_server;
 	bool is_wrong; /* messages of another order, or more rings or regions than there is room for */
-	int socket;    /* to a peer that understands ASK and SHOW; 0: to another peer */
+	int socket;    /* of the connection; 0: the peer does not understand ASK and SHOW */
 	uint16_t nb_regions;
 	uint16_t nb_rings[UROCE_MEMIF_DIRECTIONS];
 	struct {
@@ -61,7 +61,7 @@ struct uroce_memif_frame {
 	struct rte_mbuf head;
 	uint8_t bytes[UROCE_MEMIF_COPY_BYTES];
 	struct rte_mbuf body;
-	/* of a payload by reference: */
+	/* if the slot refers to the payload: */
 	struct rte_mbuf far;
 	struct rte_mbuf end;
 	uint8_t zeros[8]; /* pad and ICRC */
@@ -76,8 +76,8 @@ struct uroce_memif_rx {
 
 struct uroce_memif_tx {
 	struct uroce_memif_ring ring;
-	uint32_t nb_held; /* how many frames were ever held */
-	uint32_t nb_freed; /* and how many of these were freed */
+	uint32_t nb_held; /* frames held since the connection began; wraps */
+	uint32_t nb_freed; /* frames freed of nb_held; wraps */
 	struct uroce_memif_held {
 		struct rte_mbuf *frame;
 		uint16_t slot;
@@ -111,7 +111,7 @@ void uroce_memif_release(struct uroce_memif *memif, uint16_t queue);
 /**
  * Send frames: copies and frees them, or keeps those whose payloads the peer reads from this process's memory.
  *
- * @param references	incremented by their number
+ * @param references	incremented by the number of frames kept
  * @return		the number of frames, the first ones; the ring had no room for more
  */
 uint16_t uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_mbuf **frames, uint16_t n,
@@ -120,8 +120,9 @@ uint16_t uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_
 /**
  * Revoke the requests that are held for this QP of the peer: the peer drops those that it has not copied yet.
  *
- * @param bth		where the BTH begins in their headers
- * @param dest_qpn	UROCE_MEMIF_ALL_QPS: of all QPs, which retransmit; a QP in RESET does not know its peer any more
+ * @param bth		offset of the BTH in the frames
+ * @param dest_qpn	UROCE_MEMIF_ALL_QPS, for a QP in RESET, which has no peer: revoke the frames of all QPs. The
+ *			other QPs retransmit
  */
 #define UROCE_MEMIF_ALL_QPS UINT32_MAX
 void uroce_memif_revoke(struct uroce_memif *memif, uint16_t queue, uint32_t bth, uint32_t dest_qpn);

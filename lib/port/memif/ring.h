@@ -20,7 +20,7 @@
 /* A slot's fields, and its bytes in this process. */
 struct uroce_memif_slot {
 	uint8_t *at;
-	const uint16_t *word; /* in the ring, where the peer may revoke a frame */
+	const uint16_t *word; /* the flags in the ring, in which the peer may revoke the frame */
 	uint32_t length;
 	uint16_t flags;
 };

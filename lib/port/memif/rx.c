@@ -108,7 +108,7 @@ borrow(struct uroce_memif_frame *f, const struct uroce_memif_slot *slot)
 	return &f->head;
 }
 
-/* Borrow the frame of a slot that refers to its payload. @return NULL: the peer has written nonsense */
+/* Borrow the frame of a slot that refers to its payload. @return NULL: the slot or its reference is wrong */
 static struct rte_mbuf *
 borrow_far(const struct uroce_memif_windows *windows, struct uroce_memif_frame *f, const struct uroce_memif_slot *slot)
 {
@@ -137,7 +137,7 @@ borrow_far(const struct uroce_memif_windows *windows, struct uroce_memif_frame *
 	return &f->head;
 }
 
-/* Take the frame of a slot that refers to its payload. @return NULL: the pool is empty, or the ring broken */
+/* Take the frame of a slot that refers to its payload. @return NULL: the pool is empty, or the ring is broken */
 static struct rte_mbuf *
 take_far(const struct uroce_memif_windows *windows, struct uroce_memif_rx *rx, struct uroce_memif_frame *f,
 	 const struct uroce_memif_slot *slot, bool may_borrow, struct rte_mempool *pool)
@@ -153,7 +153,7 @@ take_far(const struct uroce_memif_windows *windows, struct uroce_memif_rx *rx, s
 		return NULL;
 	copy->ol_flags &= ~UROCE_MBUF_GUARDED;
 	if (uroce_mbuf_is_revoked(m))
-		copy->data_len = copy->pkt_len = 0; /* which the parser counts */
+		copy->data_len = copy->pkt_len = 0; /* the parser counts it as a drop */
 	else
 		(void)uroce_icrc_fill(copy);
 	return copy;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Passes the descriptors of DPDK's memory to peers, on EAL's interrupt thread. DPDK tells when it maps or unmaps pages;
- * until then, all connections count as incomplete.
+ * Passes the descriptors of DPDK's memory to peers, on EAL's interrupt thread. When DPDK maps or unmaps pages, its
+ * callback marks all connections as incomplete, and the thread then sends the changes.
  *
- * DPDK's lock of the memory comes before that of this file: the callback runs with it.
+ * Lock order: DPDK's memory lock, with which the callback runs, then the lock of this file.
  */
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "base/log.h"
 #include "port/memif/show.h"
 
-enum { UNKNOWN, KNOWN, STALE }; /* a page that DPDK has unmapped since the peer was told is stale */
+enum { UNKNOWN, KNOWN, STALE }; /* of a page, to the peer; stale: DPDK has unmapped it since it was shown */
 
 static struct {
 	pthread_mutex_t lock;
@@ -62,7 +62,7 @@ send_message(const struct uroce_memif_show *s, struct memif_message *m, int fd)
 		control.header.cmsg_len = CMSG_LEN(sizeof(fd));
 		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
 	}
-	/* not the function of that name, which drivers/quirks replaces */
+	/* not sendmsg(), which drivers/quirks replaces */
 	if (syscall(SYS_sendmsg, s->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (long)sizeof(*m))
 		return 0;
 	return errno == ETOOMANYREFS ? -EAGAIN : -errno;
@@ -80,7 +80,7 @@ ask(struct uroce_memif_show *s)
 	return ret;
 }
 
-/* Pages of a list, one after the other, that are the same part of a file. */
+/* Consecutive pages of a list: contiguous in one file, or unmapped by DPDK. */
 struct part {
 	unsigned int first;
 	unsigned int count;
@@ -102,7 +102,7 @@ file_of(struct rte_memseg_list *msl, unsigned int page, struct part *p)
 	return 0;
 }
 
-/* Find the next part about which the peer must be told, from page `first` on.
+/* From page `first` on, find the next part that the peer must map or unmap.
  * @return 0; -ENOENT: there is none; -ENOTSUP: memory without a file */
 static int
 find_part(struct rte_memseg_list *msl, const struct uroce_memif_list *l, unsigned int first, struct part *p)
@@ -151,7 +151,7 @@ show_part(struct uroce_memif_show *s, const struct rte_memseg_list *msl, unsigne
 	return 0;
 }
 
-/* @return the list's window; -1: there is no room for one */
+/* @return the list's window; -1: there is no room for another */
 static int
 window_of(struct uroce_memif_show *s, const struct rte_memseg_list *msl)
 {
@@ -190,7 +190,7 @@ show_list(const struct rte_memseg_list *list, void *arg)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Tell the peer what it does not know. @return 0; -errno */
+/* Send the peer all changes of DPDK's memory. @return 0; -errno */
 static int
 show_all(struct uroce_memif_show *s)
 {
@@ -208,7 +208,7 @@ give_up(struct uroce_memif_show *s, int error)
 	if (error == -ENOTSUP)
 		UROCE_LOG(ERR, "share_memory: payloads are copied, since DPDK's memory has no files: start without "
 			       "--legacy-mem\n");
-	else if (error != -EPIPE && error != -ECONNRESET) /* the peer is not about to exit */
+	else if (error != -EPIPE && error != -ECONNRESET) /* else the peer has exited */
 		UROCE_LOG(ERR, "share_memory: payloads are copied, since the peer cannot be told of the memory: %s\n",
 			  strerror(-error));
 }
@@ -239,7 +239,7 @@ update(void *arg)
 	rte_mcfg_mem_read_unlock();
 }
 
-/* DPDK has mapped pages, or is about to unmap them. With its lock, so that update() does not run. */
+/* DPDK has mapped pages, or is about to unmap them. It holds its lock, so update() does not run. */
 static void
 on_memory(enum rte_mem_event event, const void *addr, size_t bytes, void *arg)
 {

@@ -14,37 +14,37 @@
 #include "port/memif/wire.h"
 #include "uroce_config.h"
 
-/* One of DPDK's segment lists, which is a window of the peer. */
+/* A segment list of DPDK. The peer maps it as a window. */
 struct uroce_memif_list {
-	uint64_t first; /* address */
+	uint64_t first; /* address of its first page */
 	uint64_t bytes;
-	uint8_t *pages; /* what the peer knows of each */
+	uint8_t *pages; /* state of each page at the peer: an enum of show.c */
 };
 
 struct uroce_memif_show {
 	/* written with the lock of show.c: */
-	int socket;		/* to the peer; 0: it does not understand */
-	bool is_wanted;		/* the port asks for it */
-	bool has_asked;		/* the peer's memory was asked for */
-	bool is_asked;		/* the peer has asked */
-	uint32_t sent;		/* SHOWs */
+	int socket;		/* to the peer; 0: the peer does not understand MEMIF_SHOW */
+	bool is_wanted;		/* the port has share_memory */
+	bool has_asked;		/* MEMIF_ASK was sent */
+	bool is_asked;		/* MEMIF_ASK was received */
+	uint32_t sent;		/* number of MEMIF_SHOWs */
 	/* and read by workers: */
-	uint32_t complete;	/* once the peer has seen so many SHOWs it knows all pages; 0: not all were sent */
+	uint32_t complete;	/* the peer knows all pages after this many SHOWs; 0: not all were sent */
 	uint16_t count;
 	struct uroce_memif_list lists[UROCE_MEMIF_WINDOWS];
 };
 
-/** A connection begins. @param socket	to a peer that understands; the function takes a duplicate. Control threads. */
+/** A connection begins. @param socket	duplicated; 0: the peer does not understand MEMIF_SHOW. Control threads. */
 void uroce_memif_show_begin(struct uroce_memif_show *s, int socket);
-/** Does the port want this? Control threads. */
+/** Set whether the port has share_memory. Control threads. */
 void uroce_memif_show_want(struct uroce_memif_show *s, bool is_wanted);
-/** The peer has asked. Control threads. */
+/** The peer has sent MEMIF_ASK. Control threads. */
 void uroce_memif_show_asked(struct uroce_memif_show *s);
 /** The connection ends. Control threads. */
 void uroce_memif_show_end(struct uroce_memif_show *s);
 
-/** Does the peer know all memory? @param seen	the peer's count of SHOWs, which is read only if all were sent: it is in a
- * cache line that other cores write */
+/** Does the peer know all memory?
+ * @param seen	the peer's count of SHOWs; read only if all were sent, since other cores write its cache line */
 static inline bool
 uroce_memif_is_shown(const struct uroce_memif_show *s, const uint32_t *seen)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * Sends frames: copies them to the buffers of the ring's slots. The builder leaves the ICRC to this file, which computes
- * it unless the peer does without. If the peer knows DPDK's memory of this process, a payload there stays where it is,
- * and the slot refers to it; the frame is held until the peer has read it.
+ * it unless the peer does without. If the peer has mapped this process's DPDK memory, the slot refers to a payload
+ * there, and the frame is held until the peer has read it.
  */
 
 #include <string.h>
@@ -15,10 +15,10 @@
 #include "wire/icrc.h"
 #include "wire/opcode.h"
 
-/* What the peer wants in this burst. */
+/* How the peer takes the frames of this burst. */
 struct wish {
 	bool icrc;
-	bool references; /* in place of payloads: it knows the memory */
+	bool references; /* to payloads, since the peer has mapped the memory */
 };
 
 /* Copy as much as a slot has room for. @return bytes; `segment` and `done` then say where to continue */
@@ -64,7 +64,7 @@ put(struct uroce_memif_ring *r, uint16_t vacant, const struct rte_mbuf *frame, u
 	return frame == NULL ? used : 0;
 }
 
-/* Is the frame one of headers, a payload in registered memory, and the ICRC? */
+/* Has the frame three segments: headers, a payload in registered memory, and the ICRC? */
 static inline bool
 has_attached(const struct rte_mbuf *frame)
 {
@@ -72,7 +72,7 @@ has_attached(const struct rte_mbuf *frame)
 	       frame->data_len <= UROCE_MEMIF_COPY_BYTES - sizeof(struct memif_reference);
 }
 
-/* A peer that stands still must not hold all mbufs of the worker. */
+/* A peer that does not poll must not hold all mbufs of the worker. */
 static inline uint32_t
 most_held(const struct rte_mbuf *frame)
 {
@@ -169,7 +169,7 @@ wake(const struct uroce_memif_ring *r)
 }
 
 /* @return the number of frames after which to publish. The peer receives long frames while the next ones are
- * copied. A burst of ACKs, short messages and references is published once. The two frames in its middle decide: adding
+ * copied. A burst of ACKs, short messages or references is published once. The two frames in its middle decide: adding
  * all lengths is slow. */
 static inline uint16_t
 step_of(struct rte_mbuf *const *frames, uint16_t n, bool references)
@@ -181,8 +181,8 @@ step_of(struct rte_mbuf *const *frames, uint16_t n, bool references)
 	return UROCE_MEMIF_STEP;
 }
 
-/* Put up to n frames into the ring, and publish them. A frame that can never fit is dropped, and one that is held becomes
- * NULL. @return the number of frames put or dropped; fewer than n: the ring is full or broken */
+/* Put up to n frames into the ring, and publish them. A frame that can never fit is dropped. A frame that is held is
+ * replaced by NULL. @return the number of frames put or dropped; fewer than n: the ring is full or broken */
 static inline uint16_t
 send_step(const struct uroce_memif *memif, struct uroce_memif_tx *tx, uint16_t *vacant, struct rte_mbuf **frames,
 	  uint16_t n, const struct wish *wish)
@@ -223,7 +223,7 @@ uroce_memif_free_held(struct uroce_memif *memif, uint16_t queue)
 
 	if (likely(queue >= memif->nb_queues || tx->nb_freed == tx->nb_held))
 		return;
-	/* of a broken ring, all: the peer has lost its right to them */
+	/* of a broken ring, all: the peer need not read them any more */
 	free_before(tx, r->is_broken ? r->next : first_unread(r, uroce_memif_available(&tx->ring, credit(r))));
 }
 
@@ -254,7 +254,7 @@ uroce_memif_revoke(struct uroce_memif *memif, uint16_t queue, uint32_t bth, uint
 					 (uint16_t)(MEMIF_DESC_NO_ICRC | MEMIF_DESC_REFERENCE | MEMIF_DESC_REVOKED),
 					 __ATOMIC_RELAXED);
 	}
-	/* before the application learns that it may write to the memory; pairs with uroce_mbuf_is_revoked() of the peer */
+	/* before the application learns that it may write to the memory; pairs with uroce_mbuf_is_revoked() */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright 2026 The uroce authors
  *
- * Maps the memory that a peer shows, for reading. While all workers are held.
+ * Maps the memory that a peer shows, read-only, while all workers are held.
  */
 
 #include <errno.h>
@@ -19,8 +19,8 @@
 
 #define ALIGN (1ull << 30) /* of the largest hugepages */
 
-/* Is it the kernel's own memory file, and is it so long? Ask for seals first: only such files have them, and a call on
- * another file system's file may block. */
+/* Is the file in tmpfs or hugetlbfs, and does it reach to `end`? F_GET_SEALS comes first: it refuses most other files,
+ * for which the further calls may block. */
 static int
 check(int fd, uint64_t end)
 {
@@ -102,7 +102,7 @@ uroce_memif_windows_drop(struct uroce_memif_windows *windows)
 	for (unsigned int i = 0; i < UROCE_MEMIF_WINDOWS; i++) {
 		struct uroce_memif_window *w = &windows->at[i];
 
-		/* not the function of that name: in drivers/quirks it ends connections */
+		/* not munmap(): that of drivers/quirks ends connections */
 		if (w->addr != NULL)
 			syscall(SYS_munmap, w->mapping, w->mapping_bytes);
 		*w = (struct uroce_memif_window){ 0 };

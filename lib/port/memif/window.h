@@ -3,7 +3,7 @@
  *
  * The memory that a peer shows. Each window is an address range of the peer; a part of it that the peer does not show
  * reads as zeros, so that no reference within a window can fault. But the peer can truncate a file that it has shown,
- * which is why both ports must ask for this (share_memory).
+ * so both ports must have share_memory.
  */
 
 #ifndef UROCE_PORT_MEMIF_WINDOW_H
@@ -19,13 +19,13 @@ struct uroce_memif_windows {
 	struct uroce_memif_window {
 		uint8_t *addr; /* NULL: the peer has shown nothing there */
 		uint64_t bytes;
-		void *mapping; /* the window, and what aligns it */
+		void *mapping; /* the window and the padding that aligns it */
 		uint64_t mapping_bytes;
 	} at[UROCE_MEMIF_WINDOWS];
 };
 
-/** Carry out a message; the caller keeps the descriptor. While all workers are held.
- * @return 0 or -errno: EPERM, the descriptor is not of memory; EINVAL, a range is impossible; ENOMEM */
+/** Carry out a SHOW; the caller keeps the descriptor. While all workers are held.
+ * @return 0 or -errno: EPERM, the descriptor is not of memory; EINVAL, a range is invalid; ENOMEM */
 int uroce_memif_window_set(struct uroce_memif_windows *w, const struct memif_show *show, int fd);
 
 /** Unmap all windows. While all workers are held. */

@@ -2,8 +2,8 @@
  * Copyright 2026 The uroce authors
  *
  * memif, version 2.0: the messages between server and client on their socket, and the layout of the rings in the
- * memory that the client shares. All fields are in the host's byte order. What is uroce's own goes only to peers with
- * MEMIF_MARK in their name, except for flags that a reader sets, which others ignore.
+ * memory that the client shares. All fields are in the host's byte order. uroce sends its own messages only to peers
+ * with MEMIF_MARK in their name. It sets its own flags of a ring for all peers; others ignore them.
  */
 
 #ifndef UROCE_PORT_MEMIF_WIRE_H
@@ -34,9 +34,9 @@ enum memif_type {
 	MEMIF_CONNECT,    /* answered by CONNECTED */
 	MEMIF_CONNECTED,
 	MEMIF_DISCONNECT, /* in either direction, at any time */
-	/* uroce's own, in either direction, while connected; net_memif never sees them: */
+	/* uroce's own, in either direction, while connected; the driver never sees them: */
 	MEMIF_ASK = 0x7572, /* show your memory */
-	MEMIF_SHOW,	    /* passes a descriptor of memory, or none */
+	MEMIF_SHOW,	    /* map memory, whose descriptor is passed, or unmap it */
 };
 
 #define MEMIF_MARK "uroce-1" /* at the end of the name in HELLO and INIT: the sender understands ASK and SHOW */
@@ -98,7 +98,7 @@ struct memif_disconnect {
 /* Show a part of a window, which is an address range of the sender. */
 struct memif_show {
 	uint16_t window;
-	uint8_t is_gone;	/* the part is no longer shown; no descriptor */
+	uint8_t is_gone;	/* the part is no longer shown; no descriptor is passed */
 	uint64_t window_bytes;
 	uint64_t at;		/* where the part begins in the window */
 	uint64_t bytes;
@@ -129,7 +129,7 @@ static_assert(offsetof(struct memif_message, ring.private_bytes) == 13, "as both
 #define MEMIF_DESC_NO_ICRC 2 /* the ICRC is not computed */
 /* uroce's own, in a frame's only slot: headers and a struct memif_reference, in place of payload, pad and ICRC */
 #define MEMIF_DESC_REFERENCE 4
-#define MEMIF_DESC_REVOKED UROCE_GUARD_REVOKED /* set later: the payload may have changed */
+#define MEMIF_DESC_REVOKED UROCE_GUARD_REVOKED /* set by the sender later: the payload may have changed */
 
 struct memif_desc {
 	uint16_t flags;
@@ -139,7 +139,7 @@ struct memif_desc {
 	uint32_t metadata;
 };
 
-/* A payload in the memory that the sender shows. It stays until the slot is free again. */
+/* A payload in the memory that the sender shows, valid until the reader returns the slot. */
 struct memif_reference {
 	uint64_t at; /* where it begins in the window */
 	uint32_t bytes;
