@@ -212,7 +212,7 @@ struct uroce_port_conf {
 					 * packets to the device's own addresses */
 	uint8_t share_memory;		/* 1: net_memif: if the peer, too, has set this, each reads payloads from the
 					 * other's DPDK memory, one copy instead of two. The peer can then read and
-					 * change that memory, and crash this process: doc/reference/ports */
+					 * change this process's, and crash this process: doc/reference/ports */
 	uint8_t reserved[3];		/* 0 */
 	uint32_t max_neighbors;		/* hosts and routers on the link that it reaches at a time; 8..262144; 1024 */
 	uint32_t rx_mbufs;		/* mbufs of each RX queue, 127..1048575; 0: nb_rx_desc, as many in the worker,

@@ -37,9 +37,9 @@
 /**
  * The application promises that neither it nor a peer writes the region while a peer READs it. READ responses are then
  * sent without a copy, if the memory is DPDK's and the port sends chains of mbufs. If the memory is written anyway, the
- * peer drops the response and retries. READ responses through a memory window are always copied. Over net_memif no
- * region needs the flag, unless it grants IBV_ACCESS_REMOTE_ATOMIC. This is one of the optional access flags, which
- * other devices ignore.
+ * peer drops the response and retries. READ responses through a memory window are always copied. Between two uroce
+ * processes over net_memif, only regions that grant IBV_ACCESS_REMOTE_ATOMIC need the flag. This is one of the optional
+ * access flags, which other devices ignore.
  */
 #define UROCE_ACCESS_STABLE (1 << 29)
 

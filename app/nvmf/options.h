@@ -28,7 +28,7 @@ struct nvmf_options {
 	unsigned int queues;
 	const char *limits; /* of workers and the port; NULL: the defaults */
 	bool read_only;
-	bool share_memory; /* let hosts on this machine read the target's memory */
+	bool share_memory; /* as in struct uroce_port_conf */
 	bool help;
 	bool version;
 };

@@ -111,7 +111,7 @@ struct perf_options {
 	const char *impair; /* NULL: no impairments */
 	bool no_congestion; /* without congestion control */
 	bool go_back_n;     /* answer a loss by go-back-N */
-	bool share_memory;  /* let the peer read this process's memory */
+	bool share_memory;  /* as in struct uroce_port_conf */
 	const char *limits; /* NULL: the defaults */
 	const char *json; /* NULL: none; "-": standard output */
 	bool interactive;

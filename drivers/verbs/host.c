@@ -142,7 +142,8 @@ open_ports(struct uroce_worker *const *workers, unsigned int nb_workers, const s
 /* Defined in a program that is built with LeakSanitizer. */
 extern void __lsan_disable(void) __attribute__((weak));
 
-/* Read a number from the environment. Without one, *number keeps its value. @param what	NULL: 0 or 1 */
+/* Read a number from the environment. Without one, *number keeps its value.
+ * @param what	its unit; NULL: a switch, 0 or 1 */
 static bool
 setting(const char *name, const char *what, unsigned long least, unsigned long most, unsigned long *number)
 {

@@ -100,7 +100,7 @@ uroce_mr_may_attach(const struct uroce_mr_key *k, uint64_t addr, uint32_t length
 		return *iova != RTE_BAD_IOVA;
 	}
 	*iova = 0;
-	return length != 0 && k->mr != NULL; /* a null region has none */
+	return length != 0 && k->mr != NULL; /* a null region has no memory */
 }
 
 int

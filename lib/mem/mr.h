@@ -219,14 +219,14 @@ uroce_key_grants(const struct uroce_mr_key *k, uint64_t addr, uint64_t length, u
 }
 
 /**
- * May a READ response reference the memory? It must not change while the frame has an ICRC (UROCE_ACCESS_STABLE). Without
- * one it may change, but not by atomic operations that follow the READ.
+ * May a READ response reference the memory? With an ICRC, only if it does not change (UROCE_ACCESS_STABLE). Without
+ * one, also if no later atomic operation can change it.
  */
 static inline bool
 uroce_key_is_referable(const struct uroce_mr_key *k, bool no_icrc)
 {
 	if ((k->access & UROCE_KEY_WINDOW) != 0)
-		return false; /* its version shares the bits of UROCE_ACCESS_STABLE */
+		return false; /* a window's version shares the bits of UROCE_ACCESS_STABLE */
 	return (k->access & UROCE_ACCESS_STABLE) != 0 || (no_icrc && (k->access & IBV_ACCESS_REMOTE_ATOMIC) == 0);
 }
 

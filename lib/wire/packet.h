@@ -106,12 +106,12 @@ uroce_mbuf_is_borrowed(const struct rte_mbuf *m)
 	return (m->ol_flags & RTE_MBUF_F_EXTERNAL) != 0;
 }
 
-/* Flags of a frame whose payload is still in its sender's memory. The sender sets UROCE_GUARD_REVOKED in a word that both
- * see before it lets the memory change. */
+/* Flags of a frame whose payload is still in its sender's memory. Before the memory may change, the sender sets
+ * UROCE_GUARD_REVOKED in a word of shared memory. */
 #define UROCE_MBUF_GUARDED  RTE_MBUF_F_TX_MACSEC
 #define UROCE_GUARD_REVOKED 8
 
-/** @param word	of the sender; valid as long as the frame is lent */
+/** @param word	written by the sender; valid as long as the frame is lent */
 static inline void
 uroce_mbuf_guard(struct rte_mbuf *m, const uint16_t *word)
 {
@@ -119,13 +119,13 @@ uroce_mbuf_guard(struct rte_mbuf *m, const uint16_t *word)
 	m->tx_offload = (uintptr_t)word; /* no received frame uses it */
 }
 
-/** After the payload was copied: may it have changed meanwhile? Then drop the packet. */
+/** Call after the payload was copied. @return true: it may have changed meanwhile, so drop the packet */
 static inline bool
 uroce_mbuf_is_revoked(const struct rte_mbuf *m)
 {
 	if (likely((m->ol_flags & UROCE_MBUF_GUARDED) == 0))
 		return false;
-	/* orders the word behind the copy; pairs with the fence in uroce_memif_revoke() of the sender */
+	/* the word is read after the copy; pairs with the fence in uroce_memif_revoke() of the sender */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return (__atomic_load_n((const uint16_t *)(uintptr_t)m->tx_offload, __ATOMIC_RELAXED) & UROCE_GUARD_REVOKED) != 0;
 }

@@ -113,7 +113,7 @@ cq_create(struct perf_end *end, unsigned int d, char *error, size_t room)
 	return 0;
 }
 
-/* Without atomic operations READ responses may reference the memory. */
+/* READ responses from a region that grants atomic operations would be copied. */
 static int
 access_of(const struct perf_end *end)
 {

@@ -85,7 +85,7 @@ is_get_event(const void *buf, size_t bytes)
 
 /* The kernel takes long to destroy IDs, so a thread that loops over events is back in write() before another thread
  * closes the descriptor. It stays there until a signal or the end of the process. Here the close may come first; then
- * the thread must wait in the same way. It must not fail, nor write to another file that has the descriptor's number. */
+ * the thread must wait in the same way. It must not fail, nor write to a file that has got the descriptor's number. */
 static bool
 closed_in_between(int fd, const void *buf, size_t bytes)
 {

@@ -135,8 +135,9 @@ has_attached(const struct rte_mbuf *m)
 	return m != NULL;
 }
 
-/* A frame that has to wait must not refer to memory that may have no ICRC and no I/O address: once the QP has failed, or
- * after a retransmission, the application may change or unmap it. @return the frame, or a copy; NULL: there is no mbuf */
+/* A frame that waits must not reference the application's memory. Once the QP has failed, or a retransmission was
+ * acknowledged, the application may change the memory, which no ICRC would reveal, or unmap it.
+ * @return the frame, or a copy; NULL: there is no mbuf */
 static struct rte_mbuf *
 to_wait(const struct uroce_port_queue *q, struct rte_mbuf *m)
 {

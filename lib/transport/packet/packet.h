@@ -55,7 +55,7 @@ uroce_packet_copies(const struct uroce_path *path, const struct uroce_slice *sli
 	return slice->length < UROCE_ZERO_COPY_BYTES || !path->multi_seg || slice->copy;
 }
 
-/** @return true: the port reads payloads by virtual address, before the worker's round ends; any memory can be attached */
+/** Does the port read payloads by virtual address, before the worker's round ends? Any memory can then be attached. */
 static inline bool
 uroce_packet_by_cpu(const struct uroce_qp *qp, const struct uroce_path *path)
 {

@@ -45,7 +45,7 @@ void uroce_qp_fail_recv(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc
 /** Remove the oldest send WQE from the queue, with a completion if it is signaled or has failed (R42). */
 void uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_status status);
 void uroce_qp_flush_sends(struct uroce_engine *e, struct uroce_qp *qp);
-/** The application may reuse the buffers of the QP's requests, although the peer may not have read them. */
+/** To be called before the application may reuse the buffers of requests that the peer may not have read. */
 static inline void
 uroce_qp_revoke(struct uroce_qp *qp)
 {

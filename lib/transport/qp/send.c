@@ -57,7 +57,7 @@ uroce_qp_complete_send(struct uroce_engine *e, struct uroce_qp *qp, enum ibv_wc_
 	const bool signaled = sqe->flags & IBV_SEND_SIGNALED;
 	struct ibv_wc wc;
 
-	if (unlikely(status != IBV_WC_SUCCESS && status != IBV_WC_WR_FLUSH_ERR)) /* a flush follows on a revocation */
+	if (unlikely(status != IBV_WC_SUCCESS && status != IBV_WC_WR_FLUSH_ERR)) /* a flush follows a revocation */
 		uroce_qp_revoke(qp);
 	if (!signaled && status == IBV_WC_SUCCESS) {
 		retire(e, qp, sqe, status);

@@ -125,8 +125,8 @@ read_responses(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_r
 		.sge = &sge, .num_sge = 1, .offset = done,
 		.length = RTE_MIN(r->length - done, qp->mtu_bytes), .access = IBV_ACCESS_REMOTE_READ,
 		.pd = uroce_read_pd(qp, r),
-		/* if a frame references the memory, a write to the memory before the frame leaves makes its ICRC, if it
-		 * has one, wrong */
+		/* if a frame with an ICRC references the memory, a write to the memory before the frame leaves makes
+		 * the ICRC wrong */
 		.copy = !r->by_reference || resp->read_again, .only_stable = true,
 	};
 	const struct uroce_packet_desc d = {

@@ -125,7 +125,7 @@ struct uroce_port_ops {
 	 * better than another. @return 20 bits; 0: none */
 	uint32_t (*flow_label)(struct uroce_device *dev, uint32_t qpn, const union ibv_gid *own,
 			       const union ibv_gid *peer);
-	/* The buffers of the QP's requests may change from now on: no peer may take their new bytes for those of a packet.
+	/* The buffers of the QP's requests may change from now on, and no peer may use their new bytes as a payload.
 	 * Within a poll, or with the turn, of the QP's worker. NULL: frames that have left have their own bytes. */
 	void (*revoke)(struct uroce_qp *qp);
 	/* Log that a deregistration has waited `ns` for `frames` frames. NULL: no log. */
@@ -202,7 +202,7 @@ struct uroce_device {
 	bool ecn_capable;	/* congestion control is on; relaxed */
 	uint32_t reclaims;	/* objects that are being destroyed asynchronously; atomic */
 	bool no_icrc;		/* leave the ICRC of frames out; written by the port while all workers are held */
-	bool by_cpu;		/* the port reads payloads by virtual address, before the worker's round ends; as no_icrc */
+	bool by_cpu;		/* the port reads payloads by virtual address within the round; as no_icrc */
 	uint32_t link_mbps;	/* link speed, written by the port, relaxed; 0: unknown */
 	const struct uroce_congestion *congestion;	/* control: release, under lock; worker: acquire, within RCU */
 	bool poll_progress;	/* constant */
