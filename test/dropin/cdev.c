@@ -246,9 +246,9 @@ wait_asleep(pthread_t thread, pid_t tid)
 	}
 }
 
-/* A thread that comes for the next event after the close waits, as one that came before it, also if another file has the
- * descriptor's number. rping's thread may come after its main thread has closed the channel, and would end the program
- * with an error if write() failed. */
+/* A thread that comes for the next event after the close waits, as one that came before it, also if another file has
+ * the descriptor's number. rping's thread may come after its main thread has closed the channel, and would end the
+ * program with an error if write() failed. */
 static void
 check_closed_in_between(bool is_reused)
 {

@@ -2,7 +2,7 @@
  * Copyright 2026 The uroce authors
  *
  * share_memory: two devices of this process, connected by memif's memory and a pair of sockets, read payloads from each
- * other's DPDK memory; and what a device makes of references that lead elsewhere.
+ * other's DPDK memory, and refuse references to other memory.
  */
 
 #include <setjmp.h>
@@ -187,7 +187,7 @@ test_shared(void **state)
 	close_pair();
 }
 
-/* Unless both ends want it, and understand it, all payloads are copied. */
+/* Unless both ends have share_memory, and understand the messages, all payloads are copied. */
 static void
 test_not_shared(void **state)
 {
@@ -324,8 +324,8 @@ reset_qp(struct end *e)
 	assert_int_equal(uroce_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
 }
 
-/* The QP fails, or is reset, and the application uses the buffer for other bytes: the peer does not take them for those of
- * the message. */
+/* The QP fails, or is reset, and the application uses the buffer for other bytes. The peer does not take them for those
+ * of the message. */
 static void
 check_revoked(enum ibv_wr_opcode opcode, void (*end_qp)(struct end *e))
 {
@@ -412,7 +412,7 @@ test_gone(void **state)
 
 enum nonsense { NO_WINDOW, UNUSED_WINDOW, BEYOND, ACROSS, TOO_LONG, NO_HEADERS, NO_REFERENCE, TOO_MANY, NONSENSES };
 
-/* The device receives nothing more from the ring, and writes no byte. */
+/* The device receives nothing more from the broken ring, and writes no byte. */
 static void
 check_nonsense(enum nonsense what)
 {
