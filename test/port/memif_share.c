@@ -367,11 +367,14 @@ test_revoked_while_kept(void **state)
 	struct waiting w = open_unheard();
 	struct uroce_memif *memif = pair.ports[1]->memif;
 	struct rte_mbuf *frames[UROCE_BURST];
-	struct uroce_packet p = { 0 }, kept;
+	struct uroce_packet p, kept;
 
 	set_deaf(false);
 	assert_int_equal(uroce_memif_receive(memif, 0, pair.ports[1]->queues[0].pool, frames), 1);
-	p.mbuf = frames[0];
+	p = (struct uroce_packet){
+		.mbuf = frames[0], .bth = rte_pktmbuf_mtod(frames[0], void *),
+		.src_ip = rte_pktmbuf_mtod(frames[0], void *), .dst_ip = rte_pktmbuf_mtod(frames[0], void *),
+	};
 	assert_int_equal(uroce_packet_keep(&p, &kept), 0);
 	assert_false(uroce_mbuf_is_revoked(kept.mbuf));
 	rte_pktmbuf_free(kept.mbuf);

@@ -12,6 +12,7 @@
 
 #include <rte_malloc.h>
 
+#include "port/ethdev/link.h"
 #include "port/memif/memif.h"
 #include "port/memif/ring.h"
 #include "port/port.h"
@@ -218,7 +219,7 @@ see(struct uroce_memif *memif, const struct told *t)
 	if (ret == 0) /* pairs with the acquire in uroce_memif_is_shown() of the peer */
 		__atomic_store_n(&memif->rx[0].ring.ring->seen, ++memif->nb_seen, __ATOMIC_RELEASE);
 	else
-		UROCE_LOG(ERR, "port %u: share_memory: the peer copies payloads, since its memory cannot be mapped: %s\n",
+		UROCE_LOG(ERR, "port %u: share_memory: cannot map the peer's memory, so the peer copies payloads: %s\n",
 			  t->port_id, strerror(-ret));
 }
 
@@ -265,11 +266,25 @@ uroce_memif_disconnect(void)
 	uroce_hold_workers(forget_dead, NULL);
 }
 
+/* Say why the option has no effect. */
+static void
+warn(const struct uroce_port *port)
+{
+	if (!port->share_memory)
+		return;
+	if (!port->at_process)
+		UROCE_LOG(WARNING, "port %u: share_memory is only for net_memif\n", port->port_id);
+	else if (uroce_mtu_of_ethernet(port->mtu) < IBV_MTU_2048)
+		UROCE_LOG(WARNING, "port %u: share_memory needs path MTU 2048 or 4096: give net_memif bsize=4352\n",
+			  port->port_id);
+}
+
 void
 uroce_memif_attach(struct uroce_port *port)
 {
 	struct change c = { .port_id = port->port_id, .port = port };
 
+	warn(port);
 	if (port->at_process)
 		uroce_hold_workers(set_port, &c);
 }

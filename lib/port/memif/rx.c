@@ -145,7 +145,7 @@ take_far(const struct uroce_memif_windows *windows, struct uroce_memif_rx *rx, s
 	struct rte_mbuf *m = borrow_far(windows, f, slot), *copy;
 
 	if (unlikely(m == NULL))
-		uroce_memif_break(&rx->ring, "payload out of the memory");
+		uroce_memif_break(&rx->ring, "payload outside the shown memory");
 	if (likely(m == NULL || may_borrow))
 		return m;
 	copy = rte_pktmbuf_copy(m, pool, 0, UINT32_MAX);

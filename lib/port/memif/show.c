@@ -206,8 +206,8 @@ give_up(struct uroce_memif_show *s, int error)
 {
 	s->is_asked = false;
 	if (error == -ENOTSUP)
-		UROCE_LOG(ERR, "share_memory: payloads are copied, since DPDK's memory has no files: start without "
-			       "--legacy-mem\n");
+		UROCE_LOG(ERR, "share_memory: payloads are copied, since EAL has no file descriptors of DPDK's memory "
+			       "(rte_memseg_get_fd())\n");
 	else if (error != -EPIPE && error != -ECONNRESET) /* else the peer has exited */
 		UROCE_LOG(ERR, "share_memory: payloads are copied, since the peer cannot be told of the memory: %s\n",
 			  strerror(-error));
