@@ -61,12 +61,16 @@ struct move {
 	struct cqs cqs;
 };
 
-/* Frames that the QP has sent leave before those that it sends on the other worker. */
+/* Frames that the QP has sent leave before those that it sends on the other worker, which cannot revoke them. */
 static void
 drain_tx(struct move *m)
 {
+	struct uroce_port_queue *q = m->from->by_port[m->qp->dev->port_id];
+
 	uroce_rcu_begin_read(m->from->index);
 	uroce_tx_drain(m->from, UROCE_MOVE_TX_NS);
+	if (q != NULL)
+		uroce_tx_revoke(q, m->qp);
 	uroce_rcu_end_read(m->from->index);
 }
 

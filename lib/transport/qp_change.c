@@ -121,8 +121,6 @@ uroce_engine_qp_changed(struct uroce_qp *qp, enum ibv_qp_state from, int attr_ma
 	uroce_qp_trace(qp, from, to);
 	__atomic_store_n(&qp->state, to, __ATOMIC_RELAXED);
 	fence(qp);
-	if (to == IBV_QPS_RESET && (from == IBV_QPS_RTS || from == IBV_QPS_SQD))
-		uroce_qp_revoke(qp);
 	apply(e, qp, uroce_qp_effects(from, to));
 }
 

@@ -75,13 +75,9 @@ connect_device(unsigned int i, bool has_socket)
 	assert_non_null(pair.ports[i]->memif);
 }
 
-/* @param shares	does each device? @param has_sockets	do the devices understand the messages? */
 static void
-open_pair(const bool shares[2], bool has_sockets)
+connect_pair(const bool shares[2], bool has_sockets)
 {
-	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
-
-	net_open(&pair.net, &conf, 1, "10.0.0.1/24", "10.0.0.2/24");
 	pair.memory = memfd_create("pair", MFD_ALLOW_SEALING);
 	assert_int_equal(ftruncate(pair.memory, BYTES), 0);
 	assert_int_equal(fcntl(pair.memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -96,6 +92,16 @@ open_pair(const bool shares[2], bool has_sockets)
 	}
 	for (unsigned int i = 0; i < 2; i++)
 		connect_device(i, has_sockets);
+}
+
+/* @param shares	does each device? @param has_sockets	do the devices understand the messages? */
+static void
+open_pair(const bool shares[2], bool has_sockets)
+{
+	const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
+
+	net_open(&pair.net, &conf, 1, "10.0.0.1/24", "10.0.0.2/24");
+	connect_pair(shares, has_sockets);
 }
 
 /* The connection ends first: a device that hears nothing more would hold the other's memory. */
@@ -343,10 +349,12 @@ check_revoked(enum ibv_wr_opcode opcode, void (*end_qp)(struct end *e))
 	w = send_unheard(opcode);
 	end_qp(a);
 	end_fill(a, 77);
+	memset(b->buffer, 0, 4096);
 	assert_int_equal(test_counter(b->context, "drop_revoked"), 0);
 	hear(&w);
 	test_poll(pair.net.workers, 1, 3);
 	assert_int_equal(test_counter(b->context, "drop_revoked"), 1);
+	assert_int_equal(b->buffer[4095], 0); /* it may poll its memory */
 	assert_int_equal(uroce_poll_cq(b->cq, 1, &wc), 0);
 	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)a->mr), 0);
 	close_pair();
@@ -358,6 +366,180 @@ test_revoked(void **state)
 	check_revoked(IBV_WR_SEND, fail_qp);
 	check_revoked(IBV_WR_RDMA_WRITE, fail_qp);
 	check_revoked(IBV_WR_SEND, reset_qp);
+}
+
+/* Another QP goes, which has sent nothing: the frame stays valid. */
+static void
+test_other_destroyed(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UD };
+
+	for (unsigned int i = 0; i < RTE_DIM(types); i++) {
+		struct waiting w = open_unheard();
+		struct end *a = &pair.net.ends[0];
+		struct ibv_qp_init_attr attr = {
+			.qp_type = types[i], .send_cq = a->cq, .recv_cq = a->cq,
+			.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		};
+		struct ibv_qp *idle = uroce_create_qp(a->pd, &attr);
+
+		assert_non_null(idle);
+		assert_int_equal(uroce_destroy_qp(idle), 0);
+		assert_int_equal(w.desc->flags, MEMIF_DESC_NO_ICRC | MEMIF_DESC_REFERENCE);
+		hear(&w);
+		assert_int_equal(test_counter(pair.net.ends[1].context, "drop_revoked"), 0);
+		net_expect_ok(&pair.net, a, IBV_WC_RDMA_WRITE);
+		close_pair();
+	}
+}
+
+/* A request fails after its first packets have been built: they must not leave with the memory's later bytes. */
+static void
+test_revoked_in_burst(void **state)
+{
+	struct uroce_memif_tx *tx;
+	struct end *a = &pair.net.ends[0], *b = &pair.net.ends[1];
+	struct ibv_sge sge[2];
+	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 2, .opcode = IBV_WR_RDMA_WRITE }, *bad;
+	struct ibv_wc wc;
+
+	open_pair((const bool[2]){ true, true }, true);
+	show();
+	net_run_operations(&pair.net);
+	sge[0] = (struct ibv_sge){ (uintptr_t)a->buffer, 4096, a->mr->lkey };
+	sge[1] = (struct ibv_sge){ (uintptr_t)a->buffer, 4096, a->mr->lkey + 1 };
+	wr.wr.rdma.remote_addr = (uintptr_t)b->buffer;
+	wr.wr.rdma.rkey = b->mr->rkey;
+	tx = &pair.ports[0]->memif->tx[0];
+	set_deaf(true);
+	memset(b->buffer, 0, 4096);
+	assert_int_equal(uroce_post_send(a->qp, &wr, &bad), 0);
+	test_poll(pair.net.workers, 1, 3);
+	assert_int_equal(uroce_poll_cq(a->cq, 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_LOC_PROT_ERR);
+	for (uint32_t i = tx->nb_freed; i != tx->nb_held; i++)
+		assert_true((tx->ring.ring->slots[tx->held[i % UROCE_MEMIF_HELD].slot % SLOTS].flags &
+			     MEMIF_DESC_REVOKED) != 0);
+	close_pair();
+}
+
+static void
+post_recv(struct end *e)
+{
+	struct ibv_sge sge = { (uintptr_t)e->buffer, END_BYTES, e->mr->lkey };
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	assert_int_equal(uroce_post_recv(e->qp, &recv, &bad), 0);
+}
+
+static struct ibv_mw *
+bind_window(struct end *e, struct ibv_mr *mr)
+{
+	struct ibv_mw *mw = uroce_alloc_mw(e->pd, IBV_MW_TYPE_2);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	assert_non_null(mw);
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = mw->rkey + 1;
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = mr, .addr = (uintptr_t)e->buffer, .length = 64, .mw_access_flags = IBV_ACCESS_REMOTE_READ,
+	};
+	assert_int_equal(uroce_post_send(e->qp, &wr, &bad), 0);
+	net_expect_ok(&pair.net, e, IBV_WC_BIND_MW);
+	mw->rkey = wr.bind_mw.rkey;
+	return mw;
+}
+
+/* A SEND with invalidate that is revoked, and sent again, is executed once. */
+static void
+test_revoked_invalidate(void **state)
+{
+	struct end *a = &pair.net.ends[0], *b = &pair.net.ends[1];
+	struct ibv_send_wr wr = {
+		.num_sge = 1, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+
+	open_pair((const bool[2]){ true, true }, true);
+	show();
+	net_run_operations(&pair.net);
+	mr = uroce_reg_mr(b->pd, b->buffer, END_BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	assert_non_null(mr);
+	mw = bind_window(b, mr);
+	post_recv(b);
+	sge = (struct ibv_sge){ (uintptr_t)a->buffer, 4096, a->mr->lkey };
+	wr.sg_list = &sge;
+	wr.invalidate_rkey = mw->rkey;
+	set_deaf(true);
+	assert_int_equal(uroce_post_send(a->qp, &wr, &bad), 0);
+	test_poll(pair.net.workers, 1, 3);
+	uroce_memif_revoke(pair.ports[0]->memif, 0, 0, UROCE_MEMIF_ALL_QPS);
+	set_deaf(false);
+	net_expect_ok(&pair.net, a, IBV_WC_SEND);
+	net_expect_ok(&pair.net, b, IBV_WC_RECV);
+	assert_int_equal(test_counter(b->context, "drop_revoked"), 1);
+	assert_int_equal(uroce_dealloc_mw(mw), 0);
+	assert_int_equal(uroce_dereg_mr(mr), 0);
+	close_pair();
+}
+
+/* As open_pair(), but device 0 has a second worker. */
+static void
+open_wide(void)
+{
+	struct net *net = &pair.net;
+
+	memset(net, 0, sizeof(*net));
+	test_rings_create_funnel(&net->wire[0], &net->wire[1]);
+	net_create_workers(net, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct uroce_port_conf conf = { .size = sizeof(conf), .no_loopback = 1 };
+		struct ibv_context *context = uroce_open_port(net->wire[i].port_id, &conf, net->workers, 2 - i);
+
+		assert_non_null(context);
+		assert_int_equal(uroce_add_address(context, i == 0 ? "10.0.0.1/24" : "10.0.0.2/24"), 0);
+		end_open(&net->ends[i], context, END_MEMORY_DPDK);
+	}
+	net_connect(net);
+	connect_pair((const bool[2]){ true, true }, true);
+	show();
+	net_run_operations(net);
+}
+
+static void
+close_wide(void)
+{
+	uroce_memif_detach(pair.ports[0]);
+	for (unsigned int i = 0; i < 2; i++)
+		end_close(&pair.net.ends[i]);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(uroce_close_device(pair.net.ends[i].context), 0);
+	net_destroy_workers(&pair.net);
+	rte_eth_dev_close(pair.net.wire[1].port_id);
+	test_rings_destroy(&pair.net.wire[0]);
+	munmap(pair.at, BYTES);
+	close(pair.memory);
+	close(pair.sockets[0]);
+	close(pair.sockets[1]);
+}
+
+/* The QP moves to another worker, and fails there. */
+static void
+test_revoked_after_move(void **state)
+{
+	struct end *a = &pair.net.ends[0], *b = &pair.net.ends[1];
+	struct waiting w;
+
+	open_wide();
+	w = send_unheard(IBV_WR_RDMA_WRITE);
+	assert_int_equal(uroce_qp_move(a->qp, pair.net.workers[1]), 0);
+	fail_qp(a);
+	memset(a->buffer, 77, 4096);
+	hear(&w);
+	assert_int_equal(test_counter(b->context, "drop_revoked"), 1);
+	close_wide();
 }
 
 /* A frame that must be kept, for another worker or until earlier ones arrive, is revoked while it is copied. */
@@ -389,8 +571,12 @@ test_revoked_while_kept(void **state)
 static void
 test_held_at_end(void **state)
 {
-	open_unheard();
+	const struct memif_desc *desc = open_unheard().desc;
+
+	/* the test's own view of it: ring 0 is device 0's */
+	desc = &((const struct memif_ring *)pair.at)->slots[desc - pair.ports[0]->memif->tx[0].ring.ring->slots];
 	uroce_memif_detach(pair.ports[0]);
+	assert_true((desc->flags & MEMIF_DESC_REVOKED) != 0); /* the peer may learn of the end later */
 	assert_int_equal(uroce_mr_inflight((struct uroce_mr *)pair.net.ends[0].mr), 0);
 	close_pair();
 }
@@ -658,7 +844,9 @@ UROCE_TESTS(port_memif_share)
 		cmocka_unit_test(test_held_at_end), cmocka_unit_test(test_gone),    cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_callback), cmocka_unit_test(test_refused),    cmocka_unit_test(test_most_held),
 		cmocka_unit_test(test_unmapped), cmocka_unit_test(test_flood),	    cmocka_unit_test(test_revoked),
-		cmocka_unit_test(test_revoked_while_kept),
+		cmocka_unit_test(test_revoked_while_kept), cmocka_unit_test(test_other_destroyed),
+		cmocka_unit_test(test_revoked_in_burst), cmocka_unit_test(test_revoked_after_move),
+		cmocka_unit_test(test_revoked_invalidate),
 		cmocka_unit_test(test_refused_by_kernel),
 	};
 

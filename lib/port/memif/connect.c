@@ -44,6 +44,8 @@ destroy(struct uroce_memif *memif)
 	for (uint16_t i = 0; memif->rx != NULL && memif->tx != NULL && i < memif->nb_queues; i++) {
 		close_wake(memif->rx[i].ring.wake);
 		close_wake(memif->tx[i].ring.wake);
+		if (memif->tx[i].ring.ring != NULL)
+			uroce_memif_revoke(memif, i, 0, UROCE_MEMIF_ALL_QPS); /* the peer may learn of the end later */
 		memif->tx[i].ring.is_broken = true;
 		uroce_memif_free_held(memif, i);
 	}

@@ -121,8 +121,7 @@ uint16_t uroce_memif_send(struct uroce_memif *memif, uint16_t queue, struct rte_
  * Revoke the requests that are held for this QP of the peer: the peer drops those that it has not copied yet.
  *
  * @param bth		offset of the BTH in the frames
- * @param dest_qpn	UROCE_MEMIF_ALL_QPS, for a QP in RESET, which has no peer: revoke the frames of all QPs. The
- *			other QPs retransmit
+ * @param dest_qpn	UROCE_MEMIF_ALL_QPS: revoke the requests of all QPs, before the connection ends
  */
 #define UROCE_MEMIF_ALL_QPS UINT32_MAX
 void uroce_memif_revoke(struct uroce_memif *memif, uint16_t queue, uint32_t bth, uint32_t dest_qpn);

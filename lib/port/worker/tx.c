@@ -118,12 +118,13 @@ uroce_tx_revoke(struct uroce_port_queue *q, const struct uroce_qp *qp)
 {
 	struct uroce_memif *memif = q->port->memif;
 
-	if (memif == NULL)
+	if (memif == NULL || !qp->path.set_up)
 		return;
+	q->worker->revoked = true;
 	if (q->tx_lock != NULL)
 		rte_spinlock_lock(q->tx_lock);
 	uroce_memif_revoke(memif, q->tx_lock != NULL ? q->tx_id : q->id, qp->path.headers.header_bytes,
-			   qp->state != IBV_QPS_RESET ? qp->attr.dest_qp_num : UROCE_MEMIF_ALL_QPS);
+			   qp->attr.dest_qp_num);
 	tx_release(q);
 }
 
@@ -133,6 +134,20 @@ has_attached(const struct rte_mbuf *m)
 	while (m != NULL && !RTE_MBUF_HAS_EXTBUF(m))
 		m = m->next;
 	return m != NULL;
+}
+
+unsigned int
+uroce_tx_drop_revoked(struct rte_mbuf **frames, unsigned int n)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (has_attached(frames[i]))
+			rte_pktmbuf_free(frames[i]);
+		else
+			frames[kept++] = frames[i];
+	}
+	return kept;
 }
 
 /* A frame that waits must not reference the application's memory. Once the QP has failed, or a retransmission was

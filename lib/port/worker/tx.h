@@ -29,6 +29,10 @@ int uroce_tx_cleanup(struct uroce_port_queue *q);
 /** Revoke the QP's frames whose payloads the peer has yet to read from this process's memory. Worker's turn. */
 void uroce_tx_revoke(struct uroce_port_queue *q, const struct uroce_qp *qp);
 
+/** Drop the frames of a burst that refer to registered memory, because uroce_tx_revoke() was called while it was built.
+ * Those of QPs that have not failed are retransmitted. @return the number of frames that are left */
+unsigned int uroce_tx_drop_revoked(struct rte_mbuf **frames, unsigned int n);
+
 /** Is there room for a burst of the engine in every queue, whichever ports the frames are for? */
 bool uroce_tx_ready(const struct uroce_worker *w);
 

@@ -54,10 +54,12 @@ worker_send(struct uroce_worker *w)
 
 	sent = uroce_tx_flush(w, w->now_ns);
 	for (unsigned int i = 0; i < UROCE_POLL_BURSTS && uroce_tx_ready(w); i++) {
+		if (unlikely(w->revoked)) /* before: those frames have left, or were copied */
+			w->revoked = false;
 		n = uroce_engine_send(&w->engine, frames, RTE_DIM(frames), w->now_ns);
 		if (n == 0)
 			break;
-		uroce_tx_frames(w, frames, n);
+		uroce_tx_frames(w, frames, likely(!w->revoked) ? n : uroce_tx_drop_revoked(frames, n));
 		sent += uroce_tx_flush(w, w->now_ns);
 		if (n < RTE_DIM(frames))
 			break;

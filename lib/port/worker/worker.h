@@ -103,6 +103,7 @@ struct uroce_worker {
 	struct uroce_port_queue *queues[UROCE_MAX_DEVICES];
 	struct uroce_port_queue *by_port[RTE_MAX_ETHPORTS]; /* the same queues, by port id */
 	bool loop_stalled;
+	bool revoked; /* uroce_tx_revoke() was called since the engine was last asked for frames */
 	struct uroce_worker *feeder; /* atomic: the worker that has handed frames over to this one last; NULL: none */
 	uint64_t loop_since_ns; /* no inbox has accepted a frame since then; 0: inboxes accept frames */
 	uint64_t cleanup_ns; /* next time that ports free transmitted mbufs for deregistrations */

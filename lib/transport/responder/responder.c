@@ -151,16 +151,19 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 		return UROCE_NAK_PAYLOAD;	/* R14 */
 	if (p->payload_bytes > rqe->length - resp->offset)
 		return UROCE_NAK_RECV_LENGTH;	/* R17 */
-	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !invalidate(qp, p, &wc))
-		return UROCE_NAK_INVALIDATE;
 	slice = (struct uroce_slice){
 		.sge = rqe->sge, .num_sge = rqe->num_sge, .offset = resp->offset,
 		.length = p->payload_bytes, .access = IBV_ACCESS_LOCAL_WRITE, .pd = uroce_recv_pd(qp),
 	};
+	if (uroce_mbuf_is_revoked(p->mbuf))
+		return UROCE_DROP_REVOKED;
 	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
 		return UROCE_NAK_LOCAL_PROTECTION;
 	if (uroce_mbuf_is_revoked(p->mbuf))
 		return UROCE_DROP_REVOKED;
+	/* last: the packet may arrive again after a drop, and a window is invalidated only once */
+	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !invalidate(qp, p, &wc))
+		return UROCE_NAK_INVALIDATE;
 	resp->offset += p->payload_bytes;
 	if (p->info->flags & UROCE_OPF_LAST) {
 		wc.byte_len = resp->offset;
@@ -198,6 +201,8 @@ receive_write(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pa
 				       resp->addr, resp->length, IBV_ACCESS_REMOTE_WRITE);
 		if (unlikely(key == NULL))
 			return UROCE_NAK_ACCESS;
+		if (uroce_mbuf_is_revoked(p->mbuf)) /* also before: the application may poll the memory */
+			return UROCE_DROP_REVOKED;
 		uroce_packet_copy(p, 0, uroce_mr_va(key, resp->addr) + resp->offset, p->payload_bytes);
 	}
 	if (uroce_mbuf_is_revoked(p->mbuf))

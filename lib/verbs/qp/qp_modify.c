@@ -268,7 +268,10 @@ apply(struct uroce_qp *qp, const struct ibv_qp_attr *a, int mask, struct prepara
 {
 	enum ibv_qp_state from = qp->state;
 	enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : from;
+	const struct uroce_port_ops *port = qp->dev->ops.port;
 
+	if (to == IBV_QPS_RESET && port != NULL && port->revoke != NULL)
+		port->revoke(qp); /* while it knows its peer */
 	apply_path(qp, a, mask, p);
 	if (from != to)
 		qp->attr.en_sqd_async_notify = 0;	/* requested anew for each transition */
