@@ -485,6 +485,27 @@ test_revoked_invalidate(void **state)
 	close_pair();
 }
 
+/* A frame between two devices of the process waits in a worker's inbox when its QP fails: its ICRC protects it. */
+static void
+test_failed_in_inbox(void **state)
+{
+	const struct uroce_port_conf conf = { .size = sizeof(conf) };
+	struct end *a = &pair.net.ends[0], *b = &pair.net.ends[1];
+	struct ibv_wc wc;
+
+	net_open(&pair.net, &conf, 2, "10.0.0.1/24", "10.0.0.2/24");
+	connect_pair((const bool[2]){ false, false }, true);
+	net_run_operations(&pair.net);
+	post_recv(b);
+	end_post(a, IBV_WR_SEND, b, 4096, 0);
+	test_poll(pair.net.workers, 1, 3);
+	fail_qp(a);
+	end_fill(a, 77);
+	test_poll(&pair.net.workers[1], 1, 3);
+	assert_int_equal(uroce_poll_cq(b->cq, 1, &wc), 0);
+	close_pair();
+}
+
 /* As open_pair(), but device 0 has a second worker. */
 static void
 open_wide(void)
@@ -846,7 +867,7 @@ UROCE_TESTS(port_memif_share)
 		cmocka_unit_test(test_unmapped), cmocka_unit_test(test_flood),	    cmocka_unit_test(test_revoked),
 		cmocka_unit_test(test_revoked_while_kept), cmocka_unit_test(test_other_destroyed),
 		cmocka_unit_test(test_revoked_in_burst), cmocka_unit_test(test_revoked_after_move),
-		cmocka_unit_test(test_revoked_invalidate),
+		cmocka_unit_test(test_revoked_invalidate), cmocka_unit_test(test_failed_in_inbox),
 		cmocka_unit_test(test_refused_by_kernel),
 	};
 

@@ -36,7 +36,7 @@ finish(const struct uroce_qp *qp, struct rte_mbuf *head, struct rte_mbuf *tail, 
 {
 	const struct uroce_template *t = &d->path->headers;
 
-	if (qp->dev->no_icrc)
+	if (uroce_packet_no_icrc(qp, d->path))
 		uroce_icrc_leave_out(head, tail, -d->slice->length & 3);
 	else
 		uroce_icrc_append(head, tail, t->l2_bytes, t->l2_bytes + t->l3_bytes, -d->slice->length & 3);
@@ -97,7 +97,7 @@ attach(struct uroce_engine *e, const struct uroce_qp *qp, const struct uroce_pac
 		if (unlikely(n == 0))
 			return -EACCES;
 		if (segs++ == UROCE_ZERO_COPY_SEGS ||
-		    (unlikely(slice->only_stable) && !uroce_key_is_referable(key, qp->dev->no_icrc)))
+		    (unlikely(slice->only_stable) && !uroce_key_is_referable(key, uroce_packet_no_icrc(qp, d->path))))
 			return -ENOTSUP;
 		ret = append(e, head, tail);
 		if (likely(ret == 0))

@@ -62,6 +62,13 @@ uroce_packet_by_cpu(const struct uroce_qp *qp, const struct uroce_path *path)
 	return qp->dev->by_cpu && path->out == 0;
 }
 
+/** @return true: leave the ICRC out. A frame that stays in the process may wait while its payload's memory changes */
+static inline bool
+uroce_packet_no_icrc(const struct uroce_qp *qp, const struct uroce_path *path)
+{
+	return qp->dev->no_icrc && path->out == 0;
+}
+
 /**
  * Build packets. One packet may have any description. Several packets have consecutive PSNs, each carries the next
  * slice->length bytes, and none has AckReq or extension headers.

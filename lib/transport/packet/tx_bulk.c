@@ -219,8 +219,9 @@ fits(const struct uroce_packet_desc *d, unsigned int n)
 
 /* Look up the key for the payloads of all n packets. @return false: some payload must not be read */
 static inline bool
-find_payloads(struct run *r, const struct uroce_qp *qp, const struct uroce_slice *s, unsigned int n)
+find_payloads(struct run *r, const struct uroce_qp *qp, const struct uroce_packet_desc *d, unsigned int n)
 {
+	const struct uroce_slice *s = d->slice;
 	const uint64_t addr = s->sge->addr + s->offset;
 
 	r->key = uroce_key_lookup(&qp->dev->mrs, s->sge->lkey, uroce_slice_pd(qp, s), &qp->windows, addr, n * s->length,
@@ -229,7 +230,8 @@ find_payloads(struct run *r, const struct uroce_qp *qp, const struct uroce_slice
 		return false;
 	r->va = uroce_mr_va(r->key, addr);
 	r->payload_bytes = s->length;
-	r->changes = s->copy || (s->only_stable && !uroce_key_is_referable(r->key, qp->dev->no_icrc));
+	r->no_icrc = uroce_packet_no_icrc(qp, d->path);
+	r->changes = s->copy || (s->only_stable && !uroce_key_is_referable(r->key, r->no_icrc));
 	return true;
 }
 
@@ -240,9 +242,8 @@ uroce_tx_bulk(struct uroce_engine *e, const struct uroce_qp *qp, const struct ur
 	struct run r;
 
 	RTE_ASSERT(n <= UROCE_SEND_QUANTUM);
-	if (!fits(d, n) || !find_payloads(&r, qp, d->slice, n))
+	if (!fits(d, n) || !find_payloads(&r, qp, d, n))
 		return 0;
-	r.no_icrc = qp->dev->no_icrc;
 	if (r.changes || uroce_packet_copies(d->path, d->slice))
 		n = copy_all(e, qp, d, &r, frames, n);
 	else
