@@ -123,8 +123,8 @@ uroce_mbuf_guard(struct rte_mbuf *m, const uint16_t *word)
 static inline bool
 uroce_mbuf_is_revoked(const struct rte_mbuf *m)
 {
-	if (likely((m->ol_flags & UROCE_MBUF_GUARDED) == 0))
-		return false;
+	if (likely((m->ol_flags & UROCE_MBUF_GUARDED) == 0) || !uroce_mbuf_is_borrowed(m))
+		return false; /* a frame of an application may have such a flag */
 	/* the word is read after the copy; pairs with the fence in uroce_memif_revoke() of the sender */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return (__atomic_load_n((const uint16_t *)(uintptr_t)m->tx_offload, __ATOMIC_RELAXED) & UROCE_GUARD_REVOKED) != 0;

@@ -351,8 +351,6 @@ refuse(struct uroce_engine *e, struct uroce_qp *qp, enum uroce_verdict verdict)
 	uint8_t syndrome = uroce_verdicts[verdict].syndrome;
 	struct ibv_wc wc = { .status = uroce_verdicts[verdict].wc_status, .opcode = IBV_WC_RECV };
 
-	if (verdict == UROCE_DROP_REVOKED)
-		return; /* as if the packet had been lost */
 	if (verdict == UROCE_NAK_RNR)
 		syndrome |= qp->attr.min_rnr_timer;
 	/* a FLUSH that has to wait gets a sequence NAK, as if it had been lost */
@@ -500,6 +498,8 @@ uroce_responder_receive(struct uroce_engine *e, struct uroce_qp *qp, const struc
 	if (unlikely(qp->state == IBV_QPS_RTR))
 		uroce_qp_established(qp);
 	verdict = uroce_responder_execute(e, qp, p);
+	if (unlikely(verdict == UROCE_DROP_REVOKED))
+		return verdict; /* as if the packet had been lost */
 	if (unlikely(verdict != UROCE_OK))
 		refuse(e, qp, verdict);
 	if (unlikely(resp->reorder != NULL))
