@@ -252,6 +252,19 @@ invalidatable(const struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd)
 	return k->mw;
 }
 
+bool
+uroce_mw_may_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd, const struct uroce_mw_owner *qp)
+{
+	const struct uroce_mw *mw;
+	bool ok;
+
+	pthread_mutex_lock(&t->lock);
+	mw = invalidatable(t, rkey, pd);
+	ok = mw != NULL && mw->slot->owner == qp;
+	pthread_mutex_unlock(&t->lock);
+	return ok;
+}
+
 int
 uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 		    const struct uroce_mw_owner *qp)

@@ -75,6 +75,9 @@ int uroce_mw_bind(struct uroce_mrs *t, const struct uroce_mw_bind *b);
 int uroce_mw_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd,
 			const struct uroce_mw_owner *qp);
 
+/** Would uroce_mw_invalidate() succeed? */
+bool uroce_mw_may_invalidate(struct uroce_mrs *t, uint32_t rkey, const struct ibv_pd *pd, const struct uroce_mw_owner *qp);
+
 /**
  * Invalidate the rkey of a type 2 window for the application, on any QP of the PD.
  * @param qp	the QP that the request was posted to

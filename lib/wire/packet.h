@@ -119,12 +119,19 @@ uroce_mbuf_guard(struct rte_mbuf *m, const uint16_t *word)
 	m->tx_offload = (uintptr_t)word; /* no received frame uses it */
 }
 
+/** Is the payload still in the sender's memory? Only a lent frame's; one of an application may have the same flag. */
+static inline bool
+uroce_mbuf_is_guarded(const struct rte_mbuf *m)
+{
+	return (m->ol_flags & UROCE_MBUF_GUARDED) != 0 && uroce_mbuf_is_borrowed(m);
+}
+
 /** Call after the payload was copied. @return true: it may have changed meanwhile, so drop the packet */
 static inline bool
 uroce_mbuf_is_revoked(const struct rte_mbuf *m)
 {
-	if (likely((m->ol_flags & UROCE_MBUF_GUARDED) == 0) || !uroce_mbuf_is_borrowed(m))
-		return false; /* a frame of an application may have such a flag */
+	if (likely(!uroce_mbuf_is_guarded(m)))
+		return false;
 	/* the word is read after the copy; pairs with the fence in uroce_memif_revoke() of the sender */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return (__atomic_load_n((const uint16_t *)(uintptr_t)m->tx_offload, __ATOMIC_RELAXED) & UROCE_GUARD_REVOKED) != 0;

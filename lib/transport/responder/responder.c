@@ -123,16 +123,30 @@ executed_rd_atomic(struct uroce_engine *e, struct uroce_qp *qp, const struct uro
 	return UROCE_OK;
 }
 
-/* R33 */
 static bool
-invalidate(struct uroce_qp *qp, const struct uroce_packet *p, struct ibv_wc *wc)
+invalidate(struct uroce_qp *qp, const struct ibv_wc *wc)
+{
+	return uroce_mw_invalidate(&qp->dev->mrs, wc->invalidated_rkey, uroce_rkey_pd(qp), &qp->windows) == 0;
+}
+
+/* R33: before the payload is placed. A packet that may be revoked then, and arrive again, only checks that it can
+ * invalidate the window. */
+static bool
+begin_invalidate(struct uroce_qp *qp, const struct uroce_packet *p, struct ibv_wc *wc)
 {
 	const struct uroce_ieth *ieth = uroce_packet_ext(p, UROCE_EXT_IETH);
 
 	wc->wc_flags |= IBV_WC_WITH_INV;
 	wc->invalidated_rkey = rte_be_to_cpu_32(ieth->rkey);
-	return uroce_mw_invalidate(&qp->dev->mrs, wc->invalidated_rkey, uroce_rkey_pd(qp),
-				   &qp->windows) == 0;
+	if (uroce_mbuf_is_guarded(p->mbuf))
+		return uroce_mw_may_invalidate(&qp->dev->mrs, wc->invalidated_rkey, uroce_rkey_pd(qp), &qp->windows);
+	return invalidate(qp, wc);
+}
+
+static bool
+end_invalidate(struct uroce_qp *qp, const struct uroce_packet *p, const struct ibv_wc *wc)
+{
+	return !uroce_mbuf_is_guarded(p->mbuf) || invalidate(qp, wc);
 }
 
 static enum uroce_verdict
@@ -157,12 +171,13 @@ receive_send(struct uroce_engine *e, struct uroce_qp *qp, const struct uroce_pac
 	};
 	if (uroce_mbuf_is_revoked(p->mbuf))
 		return UROCE_DROP_REVOKED;
+	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !begin_invalidate(qp, p, &wc))
+		return UROCE_NAK_INVALIDATE;
 	if (slice.length > 0 && unlikely(uroce_slice_scatter(qp, &slice, p) != 0))
 		return UROCE_NAK_LOCAL_PROTECTION;
 	if (uroce_mbuf_is_revoked(p->mbuf))
 		return UROCE_DROP_REVOKED;
-	/* last: the packet may arrive again after a drop, and a window is invalidated only once */
-	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !invalidate(qp, p, &wc))
+	if (unlikely(p->info->ext[UROCE_EXT_IETH] != 0) && !end_invalidate(qp, p, &wc))
 		return UROCE_NAK_INVALIDATE;
 	resp->offset += p->payload_bytes;
 	if (p->info->flags & UROCE_OPF_LAST) {
