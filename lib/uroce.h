@@ -210,10 +210,7 @@ struct uroce_port_conf {
 					 * RTE_ETH_FOREACH_DEV() and dpdk-dumpcap see it */
 	uint8_t no_loopback;		/* 1: reach other devices of this process through the port; loop back only
 					 * packets to the device's own addresses */
-	uint8_t share_memory;		/* 1: net_memif: if the peer, too, has set this, each reads payloads from the
-					 * other's DPDK memory, one copy instead of two. The peer can then read and
-					 * change this process's, and crash this process: doc/reference/ports */
-	uint8_t reserved[3];		/* 0 */
+	uint8_t reserved[4];		/* 0 */
 	uint32_t max_neighbors;		/* hosts and routers on the link that it reaches at a time; 8..262144; 1024 */
 	uint32_t rx_mbufs;		/* mbufs of each RX queue, 127..1048575; 0: nb_rx_desc, as many in the worker,
 					 * and its reorder_frames divided by the number of workers */
@@ -221,6 +218,10 @@ struct uroce_port_conf {
 					 * least log2_window of its workers. A QP begins with 256:
 					 * doc/explanation/recovery says when it has more */
 	uint32_t max_cq;		/* CQs, 1..1048576; 65536 */
+	uint8_t share_memory;		/* 1: net_memif: if the peer, too, has set this, each reads payloads from the
+					 * other's DPDK memory, one copy instead of two. The peer can then read and
+					 * change this process's, and crash this process: doc/reference/ports */
+	uint8_t reserved_end[7];	/* 0 */
 };
 
 /**

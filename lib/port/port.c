@@ -35,6 +35,17 @@
 #define MAX_VLAN 4094
 #define LEAST_BYTES UROCE_SIZED_UP_TO(struct uroce_port_conf, reserved)
 
+static bool
+are_zero(uint16_t port_id, const char *name, const uint8_t *bytes, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (bytes[i] != 0) {
+			UROCE_LOG(ERR, "port %u: byte %u of `%s` is %u: set it to 0\n", port_id, i, name, bytes[i]);
+			return false;
+		}
+	return true;
+}
+
 int
 uroce_port_conf_get(uint16_t port_id, const struct uroce_port_conf *program_conf, struct uroce_port_conf *conf)
 {
@@ -45,12 +56,9 @@ uroce_port_conf_get(uint16_t port_id, const struct uroce_port_conf *program_conf
 		ret = uroce_sized_get("uroce_port_conf", conf, sizeof(*conf), LEAST_BYTES, program_conf);
 	if (ret < 0)
 		return ret;
-	for (unsigned int i = 0; i < RTE_DIM(conf->reserved); i++)
-		if (conf->reserved[i] != 0) {
-			UROCE_LOG(ERR, "port %u: byte %u of `reserved` is %u: set it to 0\n", port_id, i,
-				  conf->reserved[i]);
-			return -EINVAL;
-		}
+	if (!are_zero(port_id, "reserved", conf->reserved, RTE_DIM(conf->reserved)) ||
+	    !are_zero(port_id, "reserved_end", conf->reserved_end, RTE_DIM(conf->reserved_end)))
+		return -EINVAL;
 	return uroce_limits_port(conf);
 }
 

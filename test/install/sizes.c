@@ -68,7 +68,10 @@ test_open(void **state)
 	assert_int_equal(uroce_get_congestion(context, &got), 0);
 	assert_int_equal(got.rpg_ai_rate, 7);
 	assert_int_equal(uroce_close_device(context), 0);
-	conf.own.reserved[2] = 1;
+	conf.own.reserved[3] = 1;
+	assert_int_equal(open_port(&conf.own), EINVAL);
+	conf.own.reserved[3] = 0;
+	conf.own.reserved_end[6] = 1;
 	assert_int_equal(open_port(&conf.own), EINVAL);
 }
 

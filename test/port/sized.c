@@ -175,10 +175,10 @@ test_no_padding(void **state)
 				 BYTES(uroce_port_conf, nb_rx_desc) + BYTES(uroce_port_conf, nb_tx_desc) +
 				 BYTES(uroce_port_conf, mtu) + BYTES(uroce_port_conf, go_back_n) +
 				 BYTES(uroce_port_conf, poll_progress) + BYTES(uroce_port_conf, no_owner) +
-				 BYTES(uroce_port_conf, no_loopback) + BYTES(uroce_port_conf, share_memory) +
-				 BYTES(uroce_port_conf, reserved) +
+				 BYTES(uroce_port_conf, no_loopback) + BYTES(uroce_port_conf, reserved) +
 				 BYTES(uroce_port_conf, max_neighbors) + BYTES(uroce_port_conf, rx_mbufs) +
-				 BYTES(uroce_port_conf, log2_window) + BYTES(uroce_port_conf, max_cq));
+				 BYTES(uroce_port_conf, log2_window) + BYTES(uroce_port_conf, max_cq) +
+				 BYTES(uroce_port_conf, share_memory) + BYTES(uroce_port_conf, reserved_end));
 	assert_int_equal(sizeof(struct uroce_congestion),
 			 sizeof(size_t) + 4 * sizeof(uint8_t) + 2 * sizeof(uint16_t) + 10 * sizeof(uint32_t));
 	assert_int_equal(sizeof(struct uroce_worker_conf), sizeof(size_t) + sizeof(int) + 9 * sizeof(uint32_t));
